@@ -1,0 +1,12 @@
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace sotta::cli {
+
+// One function per subcommand, in commands/<name>.cpp: adds the subcommand, its
+// flags and the callback that does the work to the program's parser. A callback
+// throws sotta::Error; main() turns it into a sentence and an exit code.
+void add_info(CLI::App& program);
+
+}  // namespace sotta::cli

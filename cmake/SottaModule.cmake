@@ -1,0 +1,28 @@
+# Warnings for our own code; errors for those who develop it.
+function(sotta_strict_warnings target)
+  if(SOTTA_DEVELOPER)
+    target_compile_options(${target} PRIVATE
+      -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+  endif()
+endfunction()
+
+# sotta_add_module(<name> [TORCH] DEPENDS <modules...> HEADERS <public...> SOURCES <private...>)
+#
+# The only way to declare a library module. DEPENDS is the list that
+# tools/check_layers.py holds the #include lines to.
+function(sotta_add_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "TORCH" "" "DEPENDS;HEADERS;SOURCES")
+  add_library(sotta_${name} STATIC ${ARG_SOURCES})
+  add_library(sotta::${name} ALIAS sotta_${name})
+  list(TRANSFORM ARG_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/include/sotta/${name}/")
+  target_sources(sotta_${name} PUBLIC FILE_SET HEADERS
+    BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${ARG_HEADERS})
+  target_compile_features(sotta_${name} PUBLIC cxx_std_17)
+  target_include_directories(sotta_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  list(TRANSFORM ARG_DEPENDS PREPEND "sotta::")
+  target_link_libraries(sotta_${name} PUBLIC ${ARG_DEPENDS} $<$<BOOL:${ARG_TORCH}>:sotta::torch>)
+  set_target_properties(sotta_${name} PROPERTIES
+    EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERIFY_INTERFACE_HEADER_SETS ${SOTTA_DEVELOPER})
+  sotta_strict_warnings(sotta_${name})
+  install(TARGETS sotta_${name} EXPORT sottaTargets FILE_SET HEADERS)
+endfunction()

@@ -1,0 +1,27 @@
+# Libraries that may be absent. A module links sotta::<part> if the target
+# exists and compiles the source that says "not in this build" if it does not;
+# `sotta info` lists the outcome.
+find_package(ZLIB QUIET)
+find_package(JPEG QUIET)
+find_package(PNG QUIET)
+foreach(part ZLIB JPEG PNG)
+  if(${part}_FOUND)
+    set(SOTTA_WITH_${part} 1)
+  else()
+    set(SOTTA_WITH_${part} 0)
+  endif()
+  message(STATUS "Optional part ${part}: ${SOTTA_WITH_${part}}")
+endforeach()
+
+# Header-only libraries every build needs. CONFIG packages where they are
+# installed as packages, plain headers anywhere on CMAKE_PREFIX_PATH otherwise.
+function(sotta_find_header_library target package header)
+  find_package(${package} QUIET)
+  if(NOT TARGET ${target})
+    find_path(${package}_HEADERS ${header} REQUIRED)
+    add_library(${target} INTERFACE IMPORTED)
+    target_include_directories(${target} SYSTEM INTERFACE "${${package}_HEADERS}")
+  endif()
+endfunction()
+sotta_find_header_library(nlohmann_json::nlohmann_json nlohmann_json nlohmann/json.hpp)
+sotta_find_header_library(CLI11::CLI11 CLI11 CLI/CLI.hpp)

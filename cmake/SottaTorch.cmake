@@ -1,0 +1,13 @@
+# One target for LibTorch, so that no other file names its variables.
+# Its headers count as system headers: warnings stay about our own code.
+find_package(Torch REQUIRED)
+add_library(sotta_torch INTERFACE)
+add_library(sotta::torch ALIAS sotta_torch)
+target_include_directories(sotta_torch SYSTEM INTERFACE "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
+target_link_libraries(sotta_torch INTERFACE "${TORCH_LIBRARIES}")
+# Upstream's binaries come with one of two std::string layouts and say which
+# one by a compiler flag; Debian's say nothing.
+separate_arguments(sotta_torch_flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
+target_compile_options(sotta_torch INTERFACE ${sotta_torch_flags})
+install(TARGETS sotta_torch EXPORT sottaTargets)
+set_target_properties(sotta_torch PROPERTIES EXPORT_NAME torch)

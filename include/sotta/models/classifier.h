@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/models/model_state.h"
+#include "sotta/nn/norm_stats.h"
+
+namespace sotta {
+
+// What one forward pass gives.
+struct ForwardResult {
+  at::Tensor logits;    // [N, classes]
+  at::Tensor features;  // [N, F], the input of the last linear layer
+
+  // With batch statistics: this batch's mean and unbiased variance of every
+  // norm layer, laid out as ModelState's running vectors, outside the graph.
+  // With blended ones: the mixtures that were used. Undefined with running
+  // ones.
+  at::Tensor batch_mean;
+  at::Tensor batch_var;
+};
+
+// An image classifier with batch norm: a pure function of images, a state and a
+// choice of norm statistics. It holds the state it was loaded with and no
+// other.
+//
+// Const methods may run at once from several threads.
+class Classifier {
+ public:
+  virtual ~Classifier() = default;
+
+  // Runs the network. `images` is uint8, or float in [0, 1], [N, C, H, W], on
+  // the state's device; normalisation is the network's own first step.
+  // Gradients flow to whatever requires them: images, affine, body. Changes
+  // nothing.
+  //
+  // Throws Error(kInvalid) for images of another type, device or channel count.
+  virtual ForwardResult forward(const at::Tensor& images,
+                                const ModelState& state,
+                                NormStats stats) const = 0;
+
+  // The state as loaded.
+  virtual const ModelState& source() const = 0;
+
+  virtual int64_t classes() const = 0;
+  virtual int64_t channels() const = 0;  // of the images
+  virtual const std::vector<NormLayer>& norm_layers() const = 0;
+
+  // What runs the network: "libtorch".
+  virtual std::string engine() const = 0;
+};
+
+}  // namespace sotta

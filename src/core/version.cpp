@@ -1,0 +1,9 @@
+#include "sotta/core/version.h"
+
+namespace sotta {
+
+const char* version() {
+  return SOTTA_VERSION;
+}
+
+}  // namespace sotta

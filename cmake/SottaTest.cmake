@@ -17,10 +17,21 @@ function(sotta_add_tests module)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${module}/*_test.cpp")
   add_executable(sotta_${module}_test ${sources})
   target_include_directories(sotta_${module}_test PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(sotta_${module}_test PRIVATE sotta::${module} GTest::gtest_main)
+  # tests/support/ has tests too, but no library of its name.
+  target_link_libraries(sotta_${module}_test PRIVATE $<TARGET_NAME_IF_EXISTS:sotta::${module}> GTest::gtest_main)
   target_compile_definitions(sotta_${module}_test PRIVATE
     SOTTA_GOLDEN_DIR="${PROJECT_SOURCE_DIR}/tests/golden")
   sotta_strict_warnings(sotta_${module}_test)
   add_test(NAME ${module} COMMAND sotta_${module}_test)
-  set_tests_properties(${module} PROPERTIES LABELS "${ARG_LABELS}")
+  # The report lets tools/run_tests.py count test cases instead of programs.
+  set_tests_properties(${module} PROPERTIES LABELS "${ARG_LABELS}"
+    ENVIRONMENT "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/test-results/${module}.json")
+endfunction()
+
+# sotta_add_cli_test(<name> <script>): a bash script that runs the program from
+# outside; tests/cli/expect.sh says how to write one.
+function(sotta_add_cli_test name script)
+  add_test(NAME ${name} COMMAND bash "${script}")
+  set_tests_properties(${name} PROPERTIES LABELS cli TIMEOUT 300
+    ENVIRONMENT "SOTTA_BIN=$<TARGET_FILE:sotta>;SOTTA_ROOT=${PROJECT_SOURCE_DIR}")
 endfunction()

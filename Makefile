@@ -1,0 +1,51 @@
+# Commands for people; CMake does the work (CMakePresets.json).
+#
+# JOBS=N         parallel jobs, by default one per core
+# SETUP=no       install nothing
+# CMAKE_PREFIX_PATH=DIR   use the LibTorch that lies there, not Debian's
+
+JOBS ?= $(shell nproc)
+SETUP ?= yes
+export JOBS SETUP
+ifdef CMAKE_PREFIX_PATH
+export CMAKE_PREFIX_PATH
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help build test demo check format asan coverage clean
+.NOTPARALLEL:
+
+help:  ## list these commands
+	@sed -n 's/^\([a-z]*\):  *## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+
+build:  ## install what is missing and build the program: build/release/bin/sotta
+	@tools/setup.sh build
+	@tools/build.sh release sotta
+
+test:  ## install what is missing, build everything, run all tests
+	@tools/setup.sh test
+	@tools/build.sh release
+	@tools/run_tests.py build/release
+
+demo:  ## install what is missing, build the program, run it on embedded data
+	@tools/setup.sh build
+	@tools/build.sh release sotta
+	@tools/demo.sh
+
+check:  ## everything that CI checks (.ci/run)
+	@.ci/run
+
+format:  ## format every C++ file in place
+	@tools/setup.sh ci
+	@git ls-files '*.h' '*.cpp' | xargs clang-format-14 -i
+
+asan:  ## run all tests under the address and undefined-behaviour sanitizers
+	@tools/setup.sh test
+	@tools/ci/60_sanitizers.sh
+
+coverage:  ## measure the lines of data and nn that the tests reach
+	@tools/setup.sh ci
+	@tools/ci/80_coverage.sh
+
+clean:  ## remove build/
+	rm -rf build

@@ -1,0 +1,26 @@
+#!/bin/bash
+# tools/build.sh PRESET [TARGET...]: configures build/PRESET when that is due,
+# then builds the targets (all of them by default) with JOBS parallel jobs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=$1
+shift
+jobs=${JOBS:-$(nproc)}
+folder=build/$preset
+
+# CMake remembers the LibTorch it found first; another CMAKE_PREFIX_PATH must
+# start it afresh.
+wanted=${CMAKE_PREFIX_PATH-}
+used=$(cat "$folder/prefix_path.txt" 2>/dev/null || true)
+options=()
+[ "$wanted" = "$used" ] || options+=(--fresh)
+if [ ! -e "$folder/build.ninja" ] || [ "$wanted" != "$used" ]; then
+  command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  echo "build: configuring $folder"
+  cmake --preset "$preset" "${options[@]}"
+  echo "$wanted" >"$folder/prefix_path.txt"
+fi
+
+echo "build: building ${*:-everything} in $folder ($jobs jobs)"
+cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"}

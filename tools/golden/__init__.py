@@ -1,0 +1,1 @@
+"""The independent PyTorch reference behind tests/golden/."""

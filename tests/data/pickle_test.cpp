@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sotta/core/error.h"
+#include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
@@ -20,16 +20,8 @@ Pickle parse(const std::string& bytes) {
 }
 
 void expect_error(const std::string& bytes, ErrorKind kind,
-                  const std::string& part_of_message) {
-  try {
-    parse(bytes);
-    FAIL() << "expected an error with: " << part_of_message;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_NE(std::string(error.what()).find(part_of_message),
-              std::string::npos)
-        << error.what();
-  }
+                  const std::string& part) {
+  testing::expect_error(kind, part, [&] { parse(bytes); });
 }
 
 std::string repeat(const std::string& piece, size_t times) {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/nn/norm_stats.h"
+
+namespace sotta {
+
+// Added to every variance before its root is taken, as everywhere in PyTorch.
+constexpr double kNormEpsilon = 1e-5;
+
+// One norm layer's share of the vectors of a forward pass; all [C].
+struct NormVectors {
+  at::Tensor scale;
+  at::Tensor shift;
+  at::Tensor running_mean;
+  at::Tensor running_var;
+
+  // Written by passes with batch or blended statistics, see batch_norm().
+  at::Tensor batch_mean;
+  at::Tensor batch_var;
+};
+
+// Normalises `input` [N, C, H, W] per channel, then scales and shifts it.
+// Variances divide by n = N*H*W where they normalise and by n-1 where they are
+// handed out, so that a running average estimates the population's variance.
+//
+//   kRunning  uses the running vectors. Writes nothing.
+//   kBatch    uses the batch's own statistics and writes them to batch_mean and
+//             batch_var (unbiased; for n = 1 the variance written is 0).
+//   kBlended  uses (1-a) * running + a * batch with the biased batch variance,
+//             and writes these mixtures.
+//
+// Differentiable in input, scale and shift, through the batch's statistics too.
+at::Tensor batch_norm(const at::Tensor& input, const NormVectors& vectors,
+                      NormStats stats);
+
+}  // namespace sotta

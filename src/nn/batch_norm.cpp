@@ -1,0 +1,42 @@
+#include "sotta/nn/batch_norm.h"
+
+#include <ATen/ops/batch_norm.h>
+
+#include "sotta/core/error.h"
+
+#include "nn/blended_norm.h"
+
+namespace sotta {
+namespace {
+
+at::Tensor with_batch_statistics(const at::Tensor& input,
+                                 const NormVectors& vectors) {
+  // A running average with momentum 1 is the batch's statistics themselves.
+  at::Tensor output = at::batch_norm(
+      input, vectors.scale, vectors.shift, vectors.batch_mean,
+      vectors.batch_var, /*training=*/true, /*momentum=*/1.0, kNormEpsilon,
+      /*cudnn_enabled=*/true);
+  const bool single_value = input.numel() == input.size(1);
+  if (single_value) vectors.batch_var.detach().zero_();
+  return output;
+}
+
+}  // namespace
+
+at::Tensor batch_norm(const at::Tensor& input, const NormVectors& vectors,
+                      NormStats stats) {
+  switch (stats.source) {
+    case NormStats::Source::kRunning:
+      return at::batch_norm(input, vectors.scale, vectors.shift,
+                            vectors.running_mean, vectors.running_var,
+                            /*training=*/false, /*momentum=*/0.0, kNormEpsilon,
+                            /*cudnn_enabled=*/true);
+    case NormStats::Source::kBatch:
+      return with_batch_statistics(input, vectors);
+    case NormStats::Source::kBlended:
+      return blended_norm(input, vectors, stats.batch_share);
+  }
+  fail(ErrorKind::kInvalid, "batch_norm", "unknown source of statistics");
+}
+
+}  // namespace sotta

@@ -1,0 +1,161 @@
+#include "sotta/nn/batch_norm.h"
+
+#include <cmath>
+#include <utility>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/golden.h"
+#include "tests/support/gradient_check.h"
+
+namespace sotta {
+namespace {
+
+at::Tensor vector_of(std::initializer_list<double> values) {
+  return at::tensor(std::vector<double>(values), at::kDouble);
+}
+
+// One channel holding 1, 2, 3, 4: mean 2.5, biased variance 1.25, unbiased 5/3.
+at::Tensor one_to_four() {
+  return at::arange(1, 5, at::kDouble).view({2, 1, 1, 2});
+}
+
+NormVectors one_channel() {
+  return {vector_of({2}), vector_of({1}), vector_of({1}),
+          vector_of({4}), vector_of({0}), vector_of({0})};
+}
+
+TEST(BatchNorm, RunningStatisticsNormaliseEachSampleAlone) {
+  const at::Tensor output =
+      batch_norm(one_to_four(), one_channel(), NormStats::running());
+
+  // 2 * (3 - 1) / sqrt(4 + eps) + 1
+  EXPECT_NEAR(output.view(-1)[2].item<double>(),
+              2 * 2 / std::sqrt(4 + kNormEpsilon) + 1, 1e-12);
+}
+
+TEST(BatchNorm, RunningStatisticsAreLeftAlone) {
+  const NormVectors vectors = one_channel();
+  batch_norm(one_to_four(), vectors, NormStats::running());
+  EXPECT_EQ(vectors.running_mean.item<double>(), 1);
+  EXPECT_EQ(vectors.running_var.item<double>(), 4);
+  EXPECT_EQ(vectors.batch_mean.item<double>(), 0);
+}
+
+TEST(BatchNorm, BatchStatisticsNormaliseByTheBiasedVariance) {
+  const at::Tensor output =
+      batch_norm(one_to_four(), one_channel(), NormStats::batch());
+
+  EXPECT_NEAR(output.view(-1)[3].item<double>(),
+              2 * 1.5 / std::sqrt(1.25 + kNormEpsilon) + 1, 1e-12);
+}
+
+TEST(BatchNorm, BatchStatisticsComeOutUnbiasedAndRunningOnesStay) {
+  const NormVectors vectors = one_channel();
+  batch_norm(one_to_four(), vectors, NormStats::batch());
+  EXPECT_NEAR(vectors.batch_mean.item<double>(), 2.5, 1e-12);
+  EXPECT_NEAR(vectors.batch_var.item<double>(), 5.0 / 3, 1e-12);
+  EXPECT_EQ(vectors.running_mean.item<double>(), 1);
+  EXPECT_EQ(vectors.running_var.item<double>(), 4);
+}
+
+TEST(BatchNorm, SingleValueHasVarianceZeroNotInfinity) {
+  const NormVectors vectors = one_channel();
+  const at::Tensor output = batch_norm(at::full({1, 1, 1, 1}, 7.0, at::kDouble),
+                                       vectors, NormStats::batch());
+  EXPECT_NEAR(output.item<double>(), 1, 1e-12);
+  EXPECT_EQ(vectors.batch_var.item<double>(), 0);
+}
+
+TEST(BatchNorm, BlendedStatisticsMixRunningAndBiasedBatch) {
+  const NormVectors vectors = one_channel();
+  const at::Tensor output =
+      batch_norm(one_to_four(), vectors, NormStats::blended(0.2));
+
+  const double mean = 0.8 * 1 + 0.2 * 2.5, var = 0.8 * 4 + 0.2 * 1.25;
+  EXPECT_NEAR(vectors.batch_mean.item<double>(), mean, 1e-12);
+  EXPECT_NEAR(vectors.batch_var.item<double>(), var, 1e-12);
+  EXPECT_NEAR(output.view(-1)[0].item<double>(),
+              2 * (1 - mean) / std::sqrt(var + kNormEpsilon) + 1, 1e-12);
+}
+
+TEST(BatchNorm, BlendingNothingIsRunningAndBlendingAllIsBatch) {
+  const at::Tensor input = at::randn({3, 2, 4, 4}, at::kDouble);
+  const NormVectors vectors = {vector_of({2, 1}),  vector_of({1, 0}),
+                               vector_of({1, -1}), vector_of({4, 2}),
+                               vector_of({0, 0}),  vector_of({0, 0})};
+  EXPECT_TRUE(batch_norm(input, vectors, NormStats::blended(0))
+                  .allclose(batch_norm(input, vectors, NormStats::running())));
+  EXPECT_TRUE(batch_norm(input, vectors, NormStats::blended(1))
+                  .allclose(batch_norm(input, vectors, NormStats::batch())));
+}
+
+class BatchNormGradient : public ::testing::TestWithParam<NormStats> {};
+
+TEST_P(BatchNormGradient, EqualsFiniteDifferences) {
+  const at::Tensor weights = at::randn({2, 3, 2, 2}, at::kDouble);
+  const auto loss = [&](const std::vector<at::Tensor>& inputs) {
+    const NormVectors vectors = {inputs[1],
+                                 inputs[2],
+                                 vector_of({0.1, -0.2, 0.3}),
+                                 vector_of({0.5, 1.5, 1}),
+                                 at::zeros({3}, at::kDouble),
+                                 at::zeros({3}, at::kDouble)};
+    return (batch_norm(inputs[0], vectors, GetParam()) * weights).sum();
+  };
+  expect_gradients_match(
+      loss, {at::randn({2, 3, 2, 2}, at::kDouble), at::randn({3}, at::kDouble),
+             at::randn({3}, at::kDouble)});
+}
+
+INSTANTIATE_TEST_SUITE_P(AllSources, BatchNormGradient,
+                         ::testing::Values(NormStats::running(),
+                                           NormStats::batch(),
+                                           NormStats::blended(0.05),
+                                           NormStats::blended(0.6)));
+
+class BatchNormGolden
+    : public ::testing::TestWithParam<std::pair<const char*, NormStats>> {};
+
+TEST_P(BatchNormGolden, EqualsPyTorch) {
+  const auto [mode, stats] = GetParam();
+  const testing::Golden golden("nn/batch_norm");
+  const auto expected = [&, prefix = std::string(mode)](const char* name) {
+    return golden[prefix + "." + name];
+  };
+  const at::Tensor input = golden["input"].requires_grad_();
+  const NormVectors vectors = {golden["weight"].requires_grad_(),
+                               golden["bias"].requires_grad_(),
+                               golden["running_mean"],
+                               golden["running_var"],
+                               at::zeros({3}),
+                               at::zeros({3})};
+
+  const at::Tensor output = batch_norm(input, vectors, stats);
+  const auto gradients =
+      torch::autograd::grad({output}, {input, vectors.scale, vectors.shift},
+                            {golden["output_gradient"]});
+
+  EXPECT_TRUE(testing::close(output.detach(), expected("output")));
+  EXPECT_TRUE(testing::close(gradients[0], expected("input_gradient")));
+  EXPECT_TRUE(testing::close(gradients[1], expected("weight_gradient")));
+  EXPECT_TRUE(testing::close(gradients[2], expected("bias_gradient")));
+  if (stats.source == NormStats::Source::kRunning) return;
+  EXPECT_TRUE(testing::close(vectors.batch_mean, expected("mean")));
+  EXPECT_TRUE(testing::close(vectors.batch_var, expected("var")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AllSources, BatchNormGolden,
+    ::testing::Values(std::make_pair("running", NormStats::running()),
+                      std::make_pair("batch", NormStats::batch()),
+                      std::make_pair("blended", NormStats::blended(0.05))));
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,35 @@
+#include "sotta/nn/device.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+
+namespace sotta {
+namespace {
+
+TEST(Device, TheCpuIsAlwaysThere) {
+  EXPECT_TRUE(parse_device("cpu").is_cpu());
+  EXPECT_EQ(available_devices().front(), "cpu");
+}
+
+TEST(Device, EveryAvailableDeviceParses) {
+  for (const auto& name : available_devices())
+    EXPECT_EQ(parse_device(name).str(), name);
+}
+
+TEST(Device, MissingGpuIsOneClearSentence) {
+  try {
+    parse_device("cuda:99");
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("cuda:99"), std::string::npos);
+  }
+}
+
+TEST(Device, OtherWordsAreRefused) {
+  for (const char* text : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cudax"})
+    EXPECT_THROW(parse_device(text), Error) << text;
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,62 @@
+#include "sotta/record/record_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "sotta/core/error.h"
+
+namespace sotta {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_write(const fs::path& file) {
+  fail(ErrorKind::kIo, file.string(),
+       std::string("cannot be written, ") + std::strerror(errno));
+}
+
+// The length up to and including the last line's end.
+int64_t complete_length(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  if (!in) return 0;
+  for (auto length = static_cast<int64_t>(in.tellg()); length > 0; --length) {
+    in.seekg(length - 1);
+    if (in.get() == '\n') return length;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void append_record(const fs::path& file, const RunRecord& record) {
+  std::error_code error;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  if (fs::exists(file, error)) {
+    const auto complete = static_cast<uintmax_t>(complete_length(file));
+    if (complete < fs::file_size(file, error))
+      fs::resize_file(file, complete, error);
+  }
+  std::ofstream out(file, std::ios::binary | std::ios::app);
+  if (!out) fail_write(file);
+  const std::string line = to_json(record) + "\n";
+  out.write(line.data(), static_cast<std::streamsize>(line.size()));
+  out.flush();
+  if (!out) fail_write(file);
+}
+
+std::vector<RunRecord> read_records(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in)
+    fail(ErrorKind::kNotFound, file.string(), "expected a file of records");
+  std::vector<RunRecord> records;
+  std::string line;
+  while (std::getline(in, line)) {
+    if (in.eof()) break;  // no line end: cut off by a crash
+    records.push_back(parse_record(
+        line, file.string() + " line " + std::to_string(records.size() + 1)));
+  }
+  return records;
+}
+
+}  // namespace sotta

@@ -1,0 +1,75 @@
+#include "sotta/record/record_file.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+using testing::TempDir;
+
+RunRecord numbered(int64_t seed) {
+  RunRecord record;
+  record.seed = seed;
+  return record;
+}
+
+void append_text(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::app | std::ios::binary) << text;
+}
+
+TEST(RecordFile, KeepsRecordsInOrder) {
+  const TempDir folder;
+  const auto file = folder.path() / "new" / "runs.jsonl";
+
+  append_record(file, numbered(1));
+  append_record(file, numbered(2));
+
+  const auto records = read_records(file);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].seed, 1);
+  EXPECT_EQ(records[1].seed, 2);
+}
+
+TEST(RecordFile, HalfWrittenLastLineIsDroppedAndReplaced) {
+  const TempDir folder;
+  const auto file = folder.path() / "runs.jsonl";
+  append_record(file, numbered(1));
+  append_text(file, "{\"format\":1,\"vers");
+  EXPECT_EQ(read_records(file).size(), 1u);
+
+  append_record(file, numbered(2));
+
+  const auto records = read_records(file);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].seed, 2);
+}
+
+TEST(RecordFile, DamagedLineIsNamedByItsNumber) {
+  const TempDir folder;
+  const auto file = folder.path() / "runs.jsonl";
+  append_record(file, numbered(1));
+  append_text(file, "nonsense\n");
+  try {
+    read_records(file);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("line 2"), std::string::npos);
+  }
+}
+
+TEST(RecordFile, MissingFileAndUnwritablePlaceAreErrors) {
+  const TempDir folder;
+  EXPECT_THROW(read_records(folder.path() / "none.jsonl"), Error);
+  append_text(folder.path() / "file", "x");
+  EXPECT_THROW(
+      append_record(folder.path() / "file" / "runs.jsonl", numbered(1)), Error);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "sotta/models/model_state.h"
+#include "sotta/models/normalisation.h"
 #include "sotta/nn/norm_stats.h"
 
 namespace sotta {
@@ -24,6 +25,8 @@ struct ForwardResult {
   at::Tensor batch_mean;
   at::Tensor batch_var;
 };
+
+using NamedTensors = std::map<std::string, at::Tensor>;
 
 // An image classifier with batch norm: a pure function of images, a state and a
 // choice of norm statistics. It holds the state it was loaded with and no
@@ -50,6 +53,11 @@ class Classifier {
   virtual int64_t classes() const = 0;
   virtual int64_t channels() const = 0;  // of the images
   virtual const std::vector<NormLayer>& norm_layers() const = 0;
+
+  virtual const Normalisation& normalisation() const = 0;
+
+  // Views of a state's tensors under the names they have in a weights file.
+  virtual NamedTensors named_tensors(const ModelState& state) const = 0;
 
   // What runs the network: "libtorch".
   virtual std::string engine() const = 0;

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace sotta {
+
+// What a network subtracts from and divides its [0, 1] pixels by, per channel.
+// Part of the model: it travels with the weights.
+struct Normalisation {
+  std::vector<double> mean;
+  std::vector<double> std;
+};
+
+// Reads and writes "0.4914,0.4822,0.4465". Parsing throws Error(kBadFormat)
+// naming `subject`.
+std::vector<double> parse_number_list(const std::string& text,
+                                      const std::string& subject);
+std::string format_number_list(const std::vector<double>& numbers);
+
+}  // namespace sotta

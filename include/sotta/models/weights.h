@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <c10/core/Device.h>
+
+#include "sotta/data/safetensors.h"
+#include "sotta/models/classifier.h"
+#include "sotta/models/normalisation.h"
+
+namespace sotta {
+
+struct LoadOptions {
+  // For files that do not say how their inputs are normalised. A file's own
+  // metadata ("mean" and "std") wins over it.
+  std::optional<Normalisation> normalisation;
+
+  at::Device device = at::Device(at::kCPU);
+};
+
+// Makes a classifier from a safetensors file; the network is inferred from the
+// tensors' names and shapes. Weights of any floating type become float32.
+//
+// Throws Error(kBadFormat) with every missing, unexpected and mis-shaped tensor
+// in one message, Error(kInvalid) if nothing says how inputs are normalised.
+std::unique_ptr<Classifier> load_classifier(const std::filesystem::path& file,
+                                            const LoadOptions& options = {});
+
+// The same from tensors in memory; messages name `subject`.
+std::unique_ptr<Classifier> make_classifier(const TensorFile& tensors,
+                                            const LoadOptions& options,
+                                            const std::string& subject);
+
+enum class WeightPrecision {
+  kFloat,  // everything float32
+  kHalf,   // body float16, norm layers float32: half the size, and the numbers
+           // that adaptation changes stay exact
+};
+
+// A state as a file's content: tensors by name, normalisation as metadata.
+TensorFile export_weights(const Classifier& model, const ModelState& state,
+                          WeightPrecision precision = WeightPrecision::kFloat);
+
+}  // namespace sotta

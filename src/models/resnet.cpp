@@ -1,0 +1,234 @@
+#include "sotta/models/resnet.h"
+
+#include <cmath>
+#include <utility>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include "sotta/core/error.h"
+#include "sotta/nn/batch_norm.h"
+
+#include "models/resnet_plan.h"
+
+namespace sotta {
+namespace {
+
+// One forward pass: the state's flat vectors cut into layers. Splitting a
+// vector is one autograd node, so the gradient of the whole vector comes back
+// in one piece.
+class Pass {
+ public:
+  Pass(const ResNetPlan& plan, const ModelState& state, NormStats stats)
+      : stats_(stats) {
+    std::vector<int64_t> body, affine, channels;
+    for (const auto& tensor : plan.body)
+      body.push_back(tensor.count());
+    for (const auto& norm : plan.norms) {
+      affine.insert(affine.end(), {norm.channels, norm.channels});
+      channels.push_back(norm.channels);
+    }
+    body_ = state.body.split_with_sizes(body);
+    for (size_t i = 0; i < body_.size(); ++i)
+      body_[i] = body_[i].view(plan.body[i].shape);
+    affine_ = state.affine.split_with_sizes(affine);
+    running_mean_ = state.running_mean.split_with_sizes(channels);
+    running_var_ = state.running_var.split_with_sizes(channels);
+    if (stats.source == NormStats::Source::kRunning) return;
+
+    batch_mean = at::zeros_like(state.running_mean);
+    batch_var = at::zeros_like(state.running_var);
+    batch_means_ = batch_mean.split_with_sizes(channels);
+    batch_vars_ = batch_var.split_with_sizes(channels);
+  }
+
+  at::Tensor conv_norm(const at::Tensor& input, const ConvNorm& layer) const {
+    const at::Tensor output =
+        at::conv2d(input, body_[layer.conv], {}, layer.stride, layer.padding);
+    const size_t n = layer.norm;
+    NormVectors vectors{affine_[2 * n],
+                        affine_[2 * n + 1],
+                        running_mean_[n],
+                        running_var_[n],
+                        {},
+                        {}};
+    if (batch_mean.defined()) {
+      vectors.batch_mean = batch_means_[n];
+      vectors.batch_var = batch_vars_[n];
+    }
+    return batch_norm(output, vectors, stats_);
+  }
+
+  at::Tensor block(const at::Tensor& input, const ResidualBlock& block) const {
+    at::Tensor output = input;
+    for (const auto& layer : block.path) {
+      if (&layer != &block.path.front()) output.relu_();
+      output = conv_norm(output, layer);
+    }
+    output += block.shortcut ? conv_norm(input, *block.shortcut) : input;
+    return output.relu_();
+  }
+
+  at::Tensor classify(const at::Tensor& features) const {
+    return at::linear(features, body_[body_.size() - 2], body_.back());
+  }
+
+  at::Tensor batch_mean;
+  at::Tensor batch_var;
+
+ private:
+  NormStats stats_;
+  std::vector<at::Tensor> body_, affine_, running_mean_, running_var_,
+      batch_means_, batch_vars_;
+};
+
+class ResNetClassifier : public Classifier {
+ public:
+  ResNetClassifier(const ResNetSpec& spec, ModelState state,
+                   const Normalisation& normalisation)
+      : spec_(spec),
+        plan_(spec),
+        source_(std::move(state)),
+        normalisation_(normalisation) {
+    const auto as_pixel = [&](const std::vector<double>& values) {
+      return at::tensor(values, source_.body.options()).view({1, -1, 1, 1});
+    };
+    mean_ = as_pixel(normalisation.mean);
+    std_ = as_pixel(normalisation.std);
+  }
+
+  ForwardResult forward(const at::Tensor& images, const ModelState& state,
+                        NormStats stats) const override {
+    check(images, state);
+    Pass pass(plan_, state, stats);
+    at::Tensor x = pass.conv_norm(normalise(images), plan_.stem).relu_();
+    if (spec_.stem == ResNetSpec::Stem::kImagenet)
+      x = at::max_pool2d(x, /*kernel_size=*/3, /*stride=*/2, /*padding=*/1);
+    for (const auto& block : plan_.blocks)
+      x = pass.block(x, block);
+    const at::Tensor features = x.mean(at::IntArrayRef({2, 3}));
+    return {pass.classify(features), features, pass.batch_mean, pass.batch_var};
+  }
+
+  const ModelState& source() const override { return source_; }
+  int64_t classes() const override { return spec_.classes; }
+  int64_t channels() const override { return spec_.channels; }
+  std::string engine() const override { return "libtorch"; }
+  const std::vector<NormLayer>& norm_layers() const override {
+    return plan_.norms;
+  }
+  const Normalisation& normalisation() const override { return normalisation_; }
+
+  NamedTensors named_tensors(const ModelState& state) const override {
+    NamedTensors tensors;
+    int64_t start = 0;
+    for (const auto& tensor : plan_.body) {
+      tensors[tensor.name] =
+          state.body.narrow(0, start, tensor.count()).view(tensor.shape);
+      start += tensor.count();
+    }
+    for (const auto& norm : plan_.norms) {
+      const auto cut = [&](const at::Tensor& vector, int64_t from) {
+        return vector.narrow(0, from, norm.channels);
+      };
+      const int64_t scale = 2 * norm.offset;
+      tensors[norm.name + ".weight"] = cut(state.affine, scale);
+      tensors[norm.name + ".bias"] = cut(state.affine, scale + norm.channels);
+      tensors[norm.name + ".running_mean"] =
+          cut(state.running_mean, norm.offset);
+      tensors[norm.name + ".running_var"] = cut(state.running_var, norm.offset);
+    }
+    return tensors;
+  }
+
+ private:
+  void check(const at::Tensor& images, const ModelState& state) const {
+    const bool known_type =
+        images.scalar_type() == at::kByte || images.scalar_type() == at::kFloat;
+    if (images.dim() != 4 || images.size(1) != spec_.channels || !known_type)
+      fail(ErrorKind::kInvalid, "forward",
+           "expected uint8 or float images [N, " +
+               std::to_string(spec_.channels) + ", H, W], got " +
+               c10::toString(images.scalar_type()) + " " +
+               c10::str(images.sizes()));
+    if (images.device() != state.affine.device())
+      fail(ErrorKind::kInvalid, "forward",
+           "expected images on " + state.affine.device().str() + ", got " +
+               images.device().str());
+  }
+
+  // The same bits for bytes and for those bytes divided by 255.
+  at::Tensor normalise(const at::Tensor& images) const {
+    const at::Tensor pixels = images.scalar_type() == at::kByte
+                                  ? images.to(at::kFloat).div_(255)
+                                  : images;
+    return (pixels - mean_).div_(std_);
+  }
+
+  ResNetSpec spec_;
+  ResNetPlan plan_;
+  ModelState source_;
+  Normalisation normalisation_;
+  at::Tensor mean_, std_;  // [1, C, 1, 1]
+};
+
+void require_size(const at::Tensor& vector, int64_t size, const char* name) {
+  require(vector.dim() == 1 && vector.size(0) == size &&
+              vector.scalar_type() == at::kFloat,
+          "make_resnet",
+          std::string("expected a float vector ") + name + " of " +
+              std::to_string(size) + " values");
+}
+
+}  // namespace
+
+ModelState random_resnet_state(const ResNetSpec& spec, Rng rng) {
+  const ResNetPlan plan(spec);
+  ModelState state;
+  state.body = at::empty({plan.body_size()}, at::kFloat);
+  auto* value = state.body.data_ptr<float>();
+  for (size_t i = 0; i < plan.body.size(); ++i) {
+    // The bias of the classifier is drawn by the fan-in of its weight.
+    const auto& shaped =
+        i + 1 < plan.body.size() ? plan.body[i] : plan.body[i - 1];
+    const double bound = std::sqrt(static_cast<double>(shaped.shape[0]) /
+                                   static_cast<double>(shaped.count()));
+    for (int64_t k = 0; k < plan.body[i].count(); ++k)
+      *value++ = static_cast<float>(rng.uniform(-bound, bound));
+  }
+  const int64_t channels = plan.norm_channels();
+  state.affine = at::zeros({2 * channels}, at::kFloat);
+  for (const auto& norm : plan.norms)
+    state.affine.narrow(0, 2 * norm.offset, norm.channels).fill_(1);
+  state.running_mean = at::zeros({channels}, at::kFloat);
+  state.running_var = at::ones({channels}, at::kFloat);
+  return state;
+}
+
+std::unique_ptr<Classifier> make_resnet(const ResNetSpec& spec,
+                                        const ModelState& state,
+                                        const Normalisation& normalisation) {
+  require(!spec.widths.empty() && spec.widths.size() == spec.blocks.size(),
+          "make_resnet", "expected as many widths as block counts");
+  const ResNetPlan plan(spec);
+  require_size(state.body, plan.body_size(), "body");
+  require_size(state.affine, 2 * plan.norm_channels(), "affine");
+  require_size(state.running_mean, plan.norm_channels(), "running_mean");
+  require_size(state.running_var, plan.norm_channels(), "running_var");
+  const auto channels = static_cast<size_t>(spec.channels);
+  require(normalisation.mean.size() == channels &&
+              normalisation.std.size() == channels,
+          "make_resnet",
+          "expected a mean and a std for each of " + std::to_string(channels) +
+              " channels, got " + std::to_string(normalisation.mean.size()) +
+              " and " + std::to_string(normalisation.std.size()));
+  return std::make_unique<ResNetClassifier>(spec, state, normalisation);
+}
+
+}  // namespace sotta

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sotta/models/model_state.h"
+#include "sotta/models/resnet.h"
+
+namespace sotta {
+
+// A tensor of ModelState::body.
+struct BodyTensor {
+  std::string name;  // "layer1.0.conv1.weight"
+  std::vector<int64_t> shape;
+
+  int64_t count() const;
+};
+
+// A convolution followed by a norm layer; indices into the plan's lists.
+struct ConvNorm {
+  size_t conv = 0;
+  size_t norm = 0;
+  int64_t stride = 1;
+  int64_t padding = 0;
+};
+
+struct ResidualBlock {
+  std::vector<ConvNorm> path;
+  std::optional<ConvNorm> shortcut;  // none: the identity
+};
+
+// A ResNetSpec laid out: every layer in the order of PyTorch's state_dict,
+// which is also the order of the flat vectors. The last two body tensors are
+// the classifier's weight and bias.
+struct ResNetPlan {
+  explicit ResNetPlan(const ResNetSpec& spec);
+
+  std::vector<BodyTensor> body;
+  std::vector<NormLayer> norms;
+  ConvNorm stem;
+  std::vector<ResidualBlock> blocks;
+
+  int64_t body_size() const;
+  int64_t norm_channels() const;  // over all norm layers
+
+ private:
+  struct ConvShape {
+    int64_t inputs, outputs, kernel, stride;
+  };
+  ConvNorm add(const std::string& conv, const std::string& norm,
+               const ConvShape& shape);
+  ResidualBlock add_block(const std::string& name, ResNetSpec::Block kind,
+                          int64_t inputs, int64_t width, int64_t stride);
+};
+
+}  // namespace sotta

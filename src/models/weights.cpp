@@ -1,0 +1,154 @@
+#include "sotta/models/weights.h"
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include <ATen/ops/cat.h>
+
+#include "sotta/core/error.h"
+#include "sotta/data/tensor.h"
+#include "sotta/models/resnet.h"
+
+#include "models/resnet_plan.h"
+
+namespace sotta {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const auto& part : parts)
+    text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+std::string shape_text(const Shape& shape) {
+  std::vector<std::string> extents;
+  for (const int64_t extent : shape)
+    extents.push_back(std::to_string(extent));
+  return "[" + join(extents) + "]";
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::map<std::string, Shape> expected_shapes(const ResNetPlan& plan) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& tensor : plan.body)
+    shapes[tensor.name] = tensor.shape;
+  for (const auto& norm : plan.norms)
+    for (const char* part :
+         {".weight", ".bias", ".running_mean", ".running_var"})
+      shapes[norm.name + part] = {norm.channels};
+  return shapes;
+}
+
+// Compares all names and shapes before saying anything, so that one attempt
+// shows everything there is to mend.
+void check_tensors(const TensorFile& file, const ResNetPlan& plan,
+                   const std::string& subject) {
+  const auto expected = expected_shapes(plan);
+  std::vector<std::string> missing, unexpected, misshaped;
+  for (const auto& [name, shape] : expected) {
+    const auto found = file.tensors.find(name);
+    if (found == file.tensors.end())
+      missing.push_back(name);
+    else if (found->second.shape != shape)
+      misshaped.push_back(name + " (expected " + shape_text(shape) + ", got " +
+                          shape_text(found->second.shape) + ")");
+  }
+  for (const auto& [name, array] : file.tensors)
+    // PyTorch's counter of training batches has no use here.
+    if (!expected.count(name) && !ends_with(name, ".num_batches_tracked"))
+      unexpected.push_back(name);
+
+  std::vector<std::string> problems;
+  const auto report = [&](const char* what,
+                          const std::vector<std::string>& names) {
+    if (!names.empty())
+      problems.push_back(std::to_string(names.size()) + " " + what + ": " +
+                         join(names));
+  };
+  report("missing", missing);
+  report("unexpected", unexpected);
+  report("of another shape", misshaped);
+  if (!problems.empty())
+    fail(ErrorKind::kBadFormat, subject,
+         "tensors do not fit the network, " + join(problems));
+}
+
+at::Tensor flat_float(const TensorFile& file, const std::string& name) {
+  return to_tensor(file.tensors.at(name)).to(at::kFloat).flatten();
+}
+
+ModelState collect_state(const TensorFile& file, const ResNetPlan& plan) {
+  std::vector<at::Tensor> body, affine, mean, var;
+  for (const auto& tensor : plan.body)
+    body.push_back(flat_float(file, tensor.name));
+  for (const auto& norm : plan.norms) {
+    affine.push_back(flat_float(file, norm.name + ".weight"));
+    affine.push_back(flat_float(file, norm.name + ".bias"));
+    mean.push_back(flat_float(file, norm.name + ".running_mean"));
+    var.push_back(flat_float(file, norm.name + ".running_var"));
+  }
+  return {at::cat(body), at::cat(affine), at::cat(mean), at::cat(var)};
+}
+
+Normalisation find_normalisation(const TensorFile& file,
+                                 const LoadOptions& options,
+                                 const std::string& subject) {
+  const auto mean = file.metadata.find("mean");
+  const auto std = file.metadata.find("std");
+  if (mean != file.metadata.end() && std != file.metadata.end())
+    return {parse_number_list(mean->second, subject + ": metadata mean"),
+            parse_number_list(std->second, subject + ": metadata std")};
+  if (options.normalisation) return *options.normalisation;
+  fail(ErrorKind::kInvalid, subject,
+       "does not say how its inputs are normalised (metadata mean and std), "
+       "and no normalisation was given");
+}
+
+}  // namespace
+
+std::unique_ptr<Classifier> load_classifier(const std::filesystem::path& file,
+                                            const LoadOptions& options) {
+  return make_classifier(read_safetensors(file), options, file.string());
+}
+
+std::unique_ptr<Classifier> make_classifier(const TensorFile& tensors,
+                                            const LoadOptions& options,
+                                            const std::string& subject) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, array] : tensors.tensors)
+    shapes[name] = array.shape;
+  const ResNetSpec spec = infer_resnet(shapes, subject);
+  const ResNetPlan plan(spec);
+  check_tensors(tensors, plan, subject);
+  return make_resnet(spec, collect_state(tensors, plan).to(options.device),
+                     find_normalisation(tensors, options, subject));
+}
+
+TensorFile export_weights(const Classifier& model, const ModelState& state,
+                          WeightPrecision precision) {
+  std::set<std::string> norm_tensors;
+  for (const auto& norm : model.norm_layers())
+    for (const char* part :
+         {".weight", ".bias", ".running_mean", ".running_var"})
+      norm_tensors.insert(norm.name + part);
+
+  TensorFile file;
+  for (const auto& [name, tensor] : model.named_tensors(state)) {
+    const bool half =
+        precision == WeightPrecision::kHalf && !norm_tensors.count(name);
+    file.tensors[name] = to_array(half ? tensor.to(at::kHalf) : tensor);
+  }
+  file.metadata["mean"] = format_number_list(model.normalisation().mean);
+  file.metadata["std"] = format_number_list(model.normalisation().std);
+  return file;
+}
+
+}  // namespace sotta

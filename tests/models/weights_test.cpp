@@ -1,0 +1,98 @@
+#include "sotta/models/weights.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+#include "sotta/models/resnet.h"
+
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+const Normalisation kGrey = {{0.286}, {0.353}};
+
+std::unique_ptr<Classifier> small_network() {
+  const ResNetSpec spec = named_resnet("resnet8", 10, 1);
+  return make_resnet(spec, random_resnet_state(spec, Rng(5)), kGrey);
+}
+
+std::string message_of(const TensorFile& file, const LoadOptions& options) {
+  try {
+    make_classifier(file, options, "m.safetensors");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Weights, ExportAndLoadKeepEveryBit) {
+  const auto model = small_network();
+  const testing::TempDir folder;
+  write_safetensors(folder / "m.safetensors",
+                    export_weights(*model, model->source()));
+
+  const auto loaded = load_classifier(folder / "m.safetensors");
+
+  EXPECT_TRUE(loaded->source().body.equal(model->source().body));
+  EXPECT_TRUE(loaded->source().affine.equal(model->source().affine));
+  EXPECT_TRUE(loaded->source().running_var.equal(model->source().running_var));
+  EXPECT_EQ(loaded->normalisation().mean, kGrey.mean);
+  EXPECT_EQ(loaded->normalisation().std, kGrey.std);
+}
+
+TEST(Weights, HalfPrecisionKeepsNormLayersExact) {
+  const auto model = small_network();
+  const TensorFile file =
+      export_weights(*model, model->source(), WeightPrecision::kHalf);
+  EXPECT_EQ(file.tensors.at("conv1.weight").type, ElementType::kFloat16);
+  EXPECT_EQ(file.tensors.at("bn1.running_var").type, ElementType::kFloat32);
+
+  const auto loaded = make_classifier(file, {}, "half");
+  EXPECT_TRUE(loaded->source().affine.equal(model->source().affine));
+  EXPECT_TRUE(loaded->source().body.allclose(model->source().body, 1e-3, 1e-4));
+}
+
+TEST(Weights, EveryMismatchIsReportedAtOnce) {
+  const auto model = small_network();
+  TensorFile file = export_weights(*model, model->source());
+  file.tensors.erase("bn1.bias");
+  file.tensors["classifier.weight"] = file.tensors["fc.weight"];
+  file.tensors["layer1.0.bn1.weight"] = file.tensors["fc.weight"];
+
+  EXPECT_EQ(message_of(file, {}),
+            "m.safetensors: tensors do not fit the network, 1 missing: "
+            "bn1.bias, 1 unexpected: classifier.weight, 1 of another shape: "
+            "layer1.0.bn1.weight (expected [16], got [10, 64])");
+}
+
+TEST(Weights, BatchCountersOfPyTorchAreIgnored) {
+  const auto model = small_network();
+  TensorFile file = export_weights(*model, model->source());
+  file.tensors["bn1.num_batches_tracked"] =
+      allocate_array(ElementType::kInt64, {}).array;
+  EXPECT_EQ(message_of(file, {}), "no error");
+}
+
+TEST(Weights, NormalisationMustComeFromSomewhere) {
+  const auto model = small_network();
+  TensorFile file = export_weights(*model, model->source());
+  file.metadata.clear();
+  EXPECT_NE(message_of(file, {}).find("normalised"), std::string::npos);
+
+  LoadOptions options;
+  options.normalisation = kGrey;
+  EXPECT_EQ(message_of(file, options), "no error");
+
+  file.metadata = {{"mean", "0.1,x"}, {"std", "0.2"}};
+  EXPECT_EQ(message_of(file, options),
+            "m.safetensors: metadata mean: expected numbers separated by "
+            "commas, got \"0.1,x\"");
+}
+
+TEST(Weights, FileThatIsNoNetworkIsRefused) {
+  EXPECT_NE(message_of({}, {}).find("not a ResNet"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sotta

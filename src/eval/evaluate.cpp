@@ -1,0 +1,78 @@
+#include "sotta/eval/evaluate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include <c10/core/InferenceMode.h>
+
+#include "sotta/core/error.h"
+
+namespace sotta {
+namespace {
+
+void check_fit(const Classifier& model, const Dataset& data,
+               const EvaluateOptions& options) {
+  require(options.batch >= 1, "batch",
+          "expected at least 1, got " + std::to_string(options.batch));
+  require(options.limit >= 0, "limit",
+          "expected at least 0, got " + std::to_string(options.limit));
+  require(model.classes() == data.classes(), "evaluate",
+          "the model tells " + std::to_string(model.classes()) +
+              " classes apart, the dataset has " +
+              std::to_string(data.classes()));
+  require(model.channels() == data.shape().channels, "evaluate",
+          "the model takes images of " + std::to_string(model.channels()) +
+              " channels, the dataset has " +
+              std::to_string(data.shape().channels));
+}
+
+int64_t count_correct(const Classifier& model, const LabelledImages& batch) {
+  const at::Device device = model.source().affine.device();
+  const ForwardResult result = model.forward(
+      batch.images.to(device), model.source(), NormStats::running());
+  return result.logits.argmax(1)
+      .eq(batch.labels.to(device))
+      .sum()
+      .item<int64_t>();
+}
+
+std::string accuracy_note(const EvaluateResult& result) {
+  char text[32];
+  std::snprintf(text, sizeof text, "accuracy %.2f %%", result.accuracy());
+  return text;
+}
+
+}  // namespace
+
+double EvaluateResult::accuracy() const {
+  return samples == 0 ? 0.0
+                      : 100.0 * static_cast<double>(correct) /
+                            static_cast<double>(samples);
+}
+
+EvaluateResult evaluate(const Classifier& model, const Dataset& data,
+                        const EvaluateOptions& options,
+                        const ProgressCallback& progress) {
+  check_fit(model, data, options);
+  const c10::InferenceMode no_gradients;
+  const int64_t total =
+      options.limit == 0 ? data.size() : std::min(options.limit, data.size());
+
+  EvaluateResult result;
+  const auto start = std::chrono::steady_clock::now();
+  while (result.samples < total && !result.stopped) {
+    const int64_t end = std::min(result.samples + options.batch, total);
+    result.correct += count_correct(model, data.range(result.samples, end));
+    result.samples = end;
+    if (progress)
+      result.stopped =
+          !progress({result.samples, total, accuracy_note(result)});
+  }
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return result;
+}
+
+}  // namespace sotta

@@ -1,0 +1,78 @@
+#include "sotta/eval/evaluate.h"
+
+#include <ATen/ops/randint.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+#include "sotta/models/resnet.h"
+
+namespace sotta {
+namespace {
+
+std::unique_ptr<Classifier> small_network() {
+  const ResNetSpec spec = named_resnet("resnet8", 4, 1);
+  return make_resnet(spec, random_resnet_state(spec, Rng(5)), {{0.5}, {0.2}});
+}
+
+// Images labelled by the network itself, the first `wrong` of them wrongly.
+TensorDataset labelled_by(const Classifier& model, int64_t count,
+                          int64_t wrong) {
+  const at::Tensor images = at::randint(256, {count, 1, 8, 8}).to(at::kByte);
+  at::Tensor labels =
+      model.forward(images, model.source(), NormStats::running())
+          .logits.argmax(1);
+  labels.slice(0, 0, wrong).add_(1).remainder_(4);
+  return TensorDataset({images, labels}, 4, "test");
+}
+
+TEST(Evaluate, CountsWhatTheModelGetsRight) {
+  const auto model = small_network();
+  const auto data = labelled_by(*model, 50, 10);
+  const auto result = evaluate(*model, data, {});
+  EXPECT_EQ(result.samples, 50);
+  EXPECT_EQ(result.correct, 40);
+  EXPECT_DOUBLE_EQ(result.accuracy(), 80);
+}
+
+TEST(Evaluate, BatchSizeDoesNotChangeTheResult) {
+  const auto model = small_network();
+  const auto data = labelled_by(*model, 23, 3);
+  for (const int64_t batch : {1, 7, 23, 100})
+    EXPECT_EQ(evaluate(*model, data, {batch, 0}).correct, 20) << batch;
+}
+
+TEST(Evaluate, LimitLooksAtTheFirstImagesOnly) {
+  const auto model = small_network();
+  const auto data = labelled_by(*model, 20, 5);
+  EXPECT_EQ(evaluate(*model, data, {8, 10}).correct, 5);
+  EXPECT_EQ(evaluate(*model, data, {8, 1000}).samples, 20);
+}
+
+TEST(Evaluate, ReportsProgressAndStopsWhenAsked) {
+  const auto model = small_network();
+  const auto data = labelled_by(*model, 20, 0);
+  int calls = 0;
+  const auto result =
+      evaluate(*model, data, {4, 0}, [&](const Progress& progress) {
+        EXPECT_EQ(progress.total, 20);
+        return ++calls < 2;
+      });
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.samples, 8);
+}
+
+TEST(Evaluate, RefusesADatasetThatDoesNotFit) {
+  const auto model = small_network();
+  const at::Tensor labels = at::zeros({2}, at::kLong);
+  const TensorDataset colour({at::zeros({2, 3, 8, 8}, at::kByte), labels}, 4,
+                             "colour");
+  const TensorDataset classes({at::zeros({2, 1, 8, 8}, at::kByte), labels}, 5,
+                              "classes");
+  EXPECT_THROW(evaluate(*model, colour, {}), Error);
+  EXPECT_THROW(evaluate(*model, classes, {}), Error);
+  EXPECT_THROW(evaluate(*model, labelled_by(*model, 2, 0), {0, 0}), Error);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,82 @@
+#include "progress_bar.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include <unistd.h>
+
+namespace sotta::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+void on_interrupt(int signal) {
+  interrupt_seen = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  char text[32];
+  if (whole >= 3600)
+    std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600,
+                  whole / 60 % 60, whole % 60);
+  else
+    std::snprintf(text, sizeof text, "%ld:%02ld", whole / 60, whole % 60);
+  return text;
+}
+
+std::string bar_text(double share) {
+  constexpr int kWidth = 24;
+  const int filled = static_cast<int>(share * kWidth);
+  return "[" + std::string(static_cast<size_t>(filled), '#') +
+         std::string(static_cast<size_t>(kWidth - filled), '.') + "]";
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+}
+
+bool interrupted() {
+  return interrupt_seen != 0;
+}
+
+ProgressBar::ProgressBar(std::string unit)
+    : unit_(std::move(unit)),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()),
+      last_shown_(start_) {}
+
+ProgressBar::~ProgressBar() {
+  if (line_open_) std::fputc('\n', stderr);
+}
+
+void ProgressBar::show(const Progress& progress) {
+  const auto now = Clock::now();
+  const bool last = progress.done >= progress.total;
+  const auto interval = std::chrono::milliseconds(terminal_ ? 100 : 10000);
+  if (!last && now - last_shown_ < interval) return;
+  last_shown_ = now;
+
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const auto done = static_cast<double>(progress.done);
+  const double rate = seconds > 0 ? done / seconds : 0;
+  const double left =
+      rate > 0 ? (static_cast<double>(progress.total) - done) / rate : 0;
+  const double share = std::min(
+      1.0, done / static_cast<double>(std::max<int64_t>(1, progress.total)));
+  std::fprintf(stderr, "%s%s %lld/%lld %s, %.0f/s, %s left, %s%s",
+               terminal_ ? "\r" : "", bar_text(share).c_str(),
+               static_cast<long long>(progress.done),
+               static_cast<long long>(progress.total), unit_.c_str(), rate,
+               duration_text(left).c_str(), progress.note.c_str(),
+               terminal_ ? "\x1b[K" : "\n");
+  std::fflush(stderr);
+  line_open_ = terminal_;
+}
+
+}  // namespace sotta::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "sotta/core/progress.h"
+
+namespace sotta::cli {
+
+// Shows a job's progress on standard error: a bar with rate and time left on a
+// terminal, a plain line every ten seconds elsewhere.
+class ProgressBar {
+ public:
+  // `unit` is what is counted: "images".
+  explicit ProgressBar(std::string unit);
+  ~ProgressBar();  // ends the line
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void show(const Progress& progress);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string unit_;
+  bool terminal_;
+  bool line_open_ = false;
+  Clock::time_point start_;
+  Clock::time_point last_shown_;
+};
+
+// From the first call on, Ctrl-C no longer ends the program at once but makes
+// interrupted() true; a second Ctrl-C ends it.
+void catch_interrupts();
+bool interrupted();
+
+}  // namespace sotta::cli

@@ -1,0 +1,44 @@
+"""Writes seeds to fuzz/corpus/: small valid files the fuzzers start from.
+
+The .npy and idx seeds are the ones of tests/golden/data/, which
+make_data_golden.py writes.
+"""
+import json
+import pathlib
+import shutil
+
+root = pathlib.Path(__file__).parent.parent
+golden = root / "tests/golden/data"
+
+
+def folder(target):
+    path = root / "fuzz/corpus" / target
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def safetensors(header, payload):
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + payload
+
+
+def entry(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+for path in golden.glob("*.npy"):
+    shutil.copy(path, folder("npy") / path.name)
+for path in golden.glob("*.idx.gz"):
+    shutil.copy(path, folder("idx") / path.name)
+(folder("idx") / "labels.idx").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 9]))
+(folder("cifar") / "cifar10.bin").write_bytes(bytes([9]) + bytes(3072))
+(folder("cifar") / "cifar100.bin").write_bytes(bytes([19, 99]) + bytes(3072))
+(folder("safetensors") / "empty.safetensors").write_bytes(safetensors({}, b""))
+(folder("safetensors") / "types.safetensors").write_bytes(safetensors({
+    "__metadata__": {"format": "pt"},
+    "a": entry("I64", [1], 0, 8),
+    "b": entry("F32", [1, 2], 8, 16),
+    "c": entry("F16", [], 16, 18),
+    "d": entry("BF16", [0, 3], 18, 18),
+    "e": entry("U8", [3], 18, 21),
+}, bytes(range(21))))

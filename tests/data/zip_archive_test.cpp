@@ -12,18 +12,11 @@ namespace {
 
 using namespace std::string_literals;
 using testing::make_zip;
+using testing::stored;
 using testing::ZipEntry;
 
 uint32_t checksum(const std::string& text) {
   return crc32_of(reinterpret_cast<const std::byte*>(text.data()), text.size());
-}
-
-ZipEntry stored(const std::string& name, const std::string& content) {
-  ZipEntry entry;
-  entry.name = name;
-  entry.bytes = content;
-  entry.checksum = checksum(content);
-  return entry;
 }
 
 // Deflate's own form for incompressible bytes, so that no compressor is needed.

@@ -26,6 +26,26 @@ inline std::string little_endian(uint64_t value, int width) {
   return bytes;
 }
 
+// CRC-32, bit by bit as its definition says.
+inline uint32_t slow_crc32(const std::string& content) {
+  uint32_t crc = 0xffffffff;
+  for (const char byte : content) {
+    crc ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit)
+      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc;
+}
+
+// An honest member without compression.
+inline ZipEntry stored(const std::string& name, const std::string& content) {
+  ZipEntry entry;
+  entry.name = name;
+  entry.bytes = content;
+  entry.checksum = slow_crc32(content);
+  return entry;
+}
+
 // `zip64` puts all sizes into zip64 fields, as archives above 4 GB do.
 inline std::string make_zip(const std::vector<ZipEntry>& entries,
                             bool zip64 = false) {

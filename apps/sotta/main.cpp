@@ -22,11 +22,15 @@ int main(int argc, char** argv) {
                    "sotta");
   program.set_version_flag("--version", sotta::version());
   program.require_subcommand(1);
+  sotta::cli::add_eval(program);
   sotta::cli::add_info(program);
 
   try {
     program.parse(argc, argv);
     return 0;
+  } catch (const CLI::RuntimeError& error) {
+    std::cerr << "sotta: " << error.what() << "\n";
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? 0 : 2;
   } catch (const sotta::Error& error) {

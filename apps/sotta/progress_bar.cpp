@@ -51,8 +51,9 @@ ProgressBar::ProgressBar(std::string unit)
       start_(Clock::now()),
       last_shown_(start_) {}
 
-ProgressBar::~ProgressBar() {
+void ProgressBar::finish() {
   if (line_open_) std::fputc('\n', stderr);
+  line_open_ = false;
 }
 
 void ProgressBar::show(const Progress& progress) {

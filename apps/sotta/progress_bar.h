@@ -13,11 +13,14 @@ class ProgressBar {
  public:
   // `unit` is what is counted: "images".
   explicit ProgressBar(std::string unit);
-  ~ProgressBar();  // ends the line
+  ~ProgressBar() { finish(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void show(const Progress& progress);
+
+  // Ends the line that is being redrawn, so that other output starts afresh.
+  void finish();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -1,15 +1,72 @@
 #include <iostream>
+#include <memory>
 
+#include <nlohmann/json.hpp>
+
+#include "sotta/core/threads.h"
 #include "sotta/core/version.h"
+#include "sotta/data/catalog.h"
+#include "sotta/models/resnet.h"
+#include "sotta/nn/device.h"
 
 #include "commands.h"
+#include "process.h"
 
 namespace sotta::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json collect() {
+  Json info;
+  info["version"] = version();
+  info["libtorch"] = libtorch_version();
+  info["compiler"] = SOTTA_COMPILER;
+  info["cores"] = available_cores();
+  info["devices"] = available_devices();
+  info["engines"] = {"libtorch"};
+  info["parts"] = {{"zlib", SOTTA_WITH_ZLIB == 1},
+                   {"jpeg", SOTTA_WITH_JPEG == 1},
+                   {"png", SOTTA_WITH_PNG == 1}};
+  info["models"] = resnet_names();
+  info["datasets"] = Json::array();
+  for (const auto& entry : known_datasets())
+    info["datasets"].push_back(entry.name);
+  return info;
+}
+
+std::string value_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [name, item] : value.items()) {
+    text += text.empty() ? "" : ", ";
+    text += value.is_object()
+                ? name + (item.get<bool>() ? ": yes" : ": not in this build")
+                : value_text(item);
+  }
+  return text;
+}
+
+void run(bool as_json) {
+  const Json info = collect();
+  if (as_json) {
+    std::cout << info.dump(2) << "\n";
+    return;
+  }
+  for (const auto& [name, value] : info.items())
+    std::cout << name << std::string(10 - std::min<size_t>(name.size(), 9), ' ')
+              << value_text(value) << "\n";
+}
+
+}  // namespace
 
 void add_info(CLI::App& program) {
-  auto* command =
-      program.add_subcommand("info", "versions, devices and optional parts");
-  command->callback([] { std::cout << "sotta " << version() << "\n"; });
+  auto* command = program.add_subcommand(
+      "info", "versions, devices, optional parts, and every name there is");
+  auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "print JSON");
+  command->callback([as_json] { run(*as_json); });
 }
 
 }  // namespace sotta::cli

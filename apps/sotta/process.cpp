@@ -1,0 +1,38 @@
+#include "process.h"
+
+#include <cstdlib>
+
+#include <ATen/Parallel.h>
+#include <sys/resource.h>
+#include <torch/version.h>
+
+#include "sotta/core/error.h"
+#include "sotta/core/threads.h"
+
+namespace sotta::cli {
+
+std::filesystem::path data_root(const std::string& flag) {
+  if (!flag.empty()) return flag;
+  const char* variable = std::getenv("SOTTA_DATA");
+  return variable != nullptr && *variable != '\0' ? variable : "data";
+}
+
+int64_t use_threads(int64_t threads) {
+  require(threads >= 0, "threads",
+          "expected at least 0, got " + std::to_string(threads));
+  if (threads == 0) threads = available_cores();
+  at::set_num_threads(static_cast<int>(threads));
+  return threads;
+}
+
+int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+std::string libtorch_version() {
+  return TORCH_VERSION;
+}
+
+}  // namespace sotta::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace sotta::cli {
+
+// Where datasets lie: the flag's value, else the environment's SOTTA_DATA, else
+// "data" in the current folder.
+std::filesystem::path data_root(const std::string& flag);
+
+// Lets LibTorch use that many threads; 0 means all cores this process may run
+// on. LibTorch's own default leaves half of them idle on small machines.
+// Returns the number in use.
+int64_t use_threads(int64_t threads);
+
+// The most memory this process has held so far.
+int64_t peak_memory_bytes();
+
+// "1.13.1", as the headers say.
+std::string libtorch_version();
+
+}  // namespace sotta::cli

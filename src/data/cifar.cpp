@@ -10,7 +10,7 @@
 namespace sotta {
 namespace {
 
-constexpr size_t kImageSize = 3 * 32 * 32;
+constexpr size_t kImageSize = size_t{3} * 32 * 32;
 
 // How many values each label byte of a record may take; the last one is the
 // label we return.

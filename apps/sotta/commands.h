@@ -8,6 +8,7 @@ namespace sotta::cli {
 // flags and the callback that does the work to the program's parser. A callback
 // throws sotta::Error; main() turns it into a sentence and an exit code.
 void add_eval(CLI::App& program);
+void add_convert(CLI::App& program);
 void add_info(CLI::App& program);
 
 }  // namespace sotta::cli

@@ -37,9 +37,8 @@ const std::vector<NamedSpec>& named_specs() {
 }
 
 // The shape of a tensor that every ResNet has.
-const std::vector<int64_t>& shape_of(const Shapes& shapes,
-                                     const std::string& name, size_t rank,
-                                     const std::string& subject) {
+std::vector<int64_t> shape_of(const Shapes& shapes, const std::string& name,
+                              size_t rank, const std::string& subject) {
   const auto found = shapes.find(name);
   if (found == shapes.end() || found->second.size() != rank)
     fail(ErrorKind::kBadFormat, subject,
@@ -71,7 +70,7 @@ ResNetSpec named_resnet(const std::string& name, int64_t classes,
 
 ResNetSpec infer_resnet(const Shapes& shapes, const std::string& subject) {
   ResNetSpec spec;
-  const auto& stem = shape_of(shapes, "conv1.weight", 4, subject);
+  const auto stem = shape_of(shapes, "conv1.weight", 4, subject);
   const int64_t kernel = stem[2];
   if (kernel != 3 && kernel != 7)
     fail(ErrorKind::kBadFormat, subject,

@@ -15,6 +15,11 @@ namespace {
        "expected cpu, cuda or cuda:N, got \"" + text + "\"");
 }
 
+// The count's type differs between LibTorch's generations.
+size_t cuda_devices() {
+  return static_cast<size_t>(torch::cuda::device_count());
+}
+
 // The N of "cuda:N"; 0 for plain "cuda".
 size_t cuda_index(const std::string& text) {
   const std::string prefix = "cuda";
@@ -38,7 +43,7 @@ at::Device parse_device(const std::string& text) {
   if (!at::Context::hasCUDART())
     fail(ErrorKind::kUnsupported, "device",
          "\"" + text + "\" needs a LibTorch built with CUDA, this one is not");
-  const size_t devices = torch::cuda::device_count();
+  const size_t devices = cuda_devices();
   if (index >= devices)
     fail(ErrorKind::kNotFound, "device",
          "\"" + text + "\" is not there, this machine has " +
@@ -49,7 +54,7 @@ at::Device parse_device(const std::string& text) {
 std::vector<std::string> available_devices() {
   std::vector<std::string> names = {"cpu"};
   if (at::Context::hasCUDART())
-    for (size_t i = 0; i < torch::cuda::device_count(); ++i)
+    for (size_t i = 0; i < cuda_devices(); ++i)
       names.push_back("cuda:" + std::to_string(i));
   return names;
 }

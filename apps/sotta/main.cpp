@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
                    "sotta");
   program.set_version_flag("--version", sotta::version());
   program.require_subcommand(1);
+  sotta::cli::add_data(program);
   sotta::cli::add_eval(program);
   sotta::cli::add_convert(program);
   sotta::cli::add_info(program);

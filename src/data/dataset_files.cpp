@@ -21,15 +21,13 @@ bool is_there(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, ignored));
 }
 
-std::string got(const char* what, const std::string& expected,
-                const std::string& found) {
-  return std::string("expected ") + what + " " + expected + " as published, " +
-         "found " + found;
+std::string differs(const std::string& expected, const std::string& found) {
+  return "expected " + expected + " as published, found " + found;
 }
 
-std::string compare(const char* what, int64_t expected, int64_t found) {
+std::string compare(const char* unit, int64_t expected, int64_t found) {
   if (expected == found) return "";
-  return got(what, std::to_string(expected), std::to_string(found));
+  return differs(std::to_string(expected) + " " + unit, std::to_string(found));
 }
 
 bool is_gzip(const SharedBytes& file) {
@@ -55,23 +53,23 @@ std::string problem_of_bytes(const DatasetFile& file, const fs::path& path) {
   if (is_gzip(bytes)) bytes = unpack(bytes, file.size, path.string());
   const auto size = static_cast<int64_t>(bytes.size);
   if (size != file.size || file.sha1.empty())
-    return compare("bytes:", file.size, size);
+    return compare("bytes", file.size, size);
   Sha1 sum;
   sum.update(bytes.data.get(), bytes.size);
   const std::string found = sum.finish();
-  return found == file.sha1 ? "" : got("SHA-1", file.sha1, found);
+  return found == file.sha1 ? "" : differs("SHA-1 " + file.sha1, found);
 }
 
 std::string problem_of_array(const DatasetFile& file, const fs::path& path) {
-  return compare("elements:", file.size, read_npy(path).count());
+  return compare("elements", file.size, read_npy(path).count());
 }
 
 std::string problem_of_folders(const DatasetEntry& entry,
                                const DatasetFile& file, const fs::path& path) {
   const ImageFolder images(path);
   const std::string problem =
-      compare("classes:", entry.classes, images.classes());
-  return problem.empty() ? compare("images:", file.size, images.size())
+      compare("classes", entry.classes, images.classes());
+  return problem.empty() ? compare("images", file.size, images.size())
                          : problem;
 }
 

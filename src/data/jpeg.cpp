@@ -11,13 +11,13 @@
 namespace sotta {
 namespace {
 
-// A flat image takes two bits for each 8x8 block, or far less as a progressive
-// file; no photograph comes near this.
-constexpr int64_t kMostPixelsPerByte = 4096;
+// A flat progressive file takes one bit for each 8x8 block, which is 512 pixels
+// per byte; no photograph comes near it.
+constexpr int64_t kMostPixelsPerByte = 1024;
 
 // Every scan of a progressive file walks over the whole image, so that a small
 // file could keep us busy for hours. Real files have about ten.
-constexpr int kMostScans = 200;
+constexpr int kMostScans = 100;
 
 // libjpeg reports errors by longjmp. Only the functions marked "Escapes" call
 // into it: they hold nothing with a destructor and return false on an error,

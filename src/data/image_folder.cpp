@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -78,6 +81,32 @@ std::vector<fs::path> images_of_class(const fs::path& folder) {
   return images;
 }
 
+struct ListedFile {
+  std::string name;
+  std::string class_name;
+};
+
+// Lines of tab-separated fields: file, class, and a box that we leave.
+std::vector<ListedFile> read_list(const fs::path& list) {
+  std::ifstream in(list);
+  std::vector<ListedFile> files;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    ListedFile file;
+    if (!std::getline(fields, file.name, '\t') ||
+        !std::getline(fields, file.class_name, '\t') ||
+        file.class_name.empty() || file.name != fs::path(file.name).filename())
+      fail(ErrorKind::kBadFormat, list.string(),
+           "expected a file name, a tab and a class in line " +
+               std::to_string(files.size() + 1));
+    files.push_back(std::move(file));
+  }
+  if (files.empty())
+    fail(ErrorKind::kBadFormat, list.string(),
+         "expected a line per image, found none");
+  return files;
+}
+
 void validate(const ImageFolderOptions& options) {
   require(options.height >= 1 && options.width >= 1, "ImageFolder",
           "expected height and width of at least 1");
@@ -97,6 +126,15 @@ ImageFolder::ImageFolder(const fs::path& folder,
   if (!is_folder(folder))
     fail(ErrorKind::kNotFound, folder.string(),
          "expected a folder with one folder of images per class, found none");
+  const fs::path list = folder / "val_annotations.txt";
+  std::error_code ignored;
+  if (fs::exists(list, ignored))
+    add_listed_files(folder / "images", list);
+  else
+    add_class_folders(folder);
+}
+
+void ImageFolder::add_class_folders(const fs::path& folder) {
   for (const fs::path& entry : sorted_entries(folder)) {
     if (!is_folder(entry)) continue;
     for (fs::path& image : images_of_class(entry))
@@ -106,6 +144,20 @@ ImageFolder::ImageFolder(const fs::path& folder,
   if (class_names_.empty())
     fail(ErrorKind::kBadFormat, folder.string(),
          "expected one folder of images per class, found no folders");
+}
+
+void ImageFolder::add_listed_files(const fs::path& folder,
+                                   const fs::path& list) {
+  std::map<std::string, int64_t> labels;
+  const auto listed = read_list(list);
+  for (const ListedFile& file : listed)
+    labels[file.class_name] = 0;
+  for (auto& [name, label] : labels) {
+    label = classes();
+    class_names_.push_back(name);
+  }
+  for (const ListedFile& file : listed)
+    files_.push_back({folder / file.name, labels[file.class_name]});
 }
 
 Array ImageFolder::load(const File& file) const {

@@ -132,6 +132,28 @@ TEST_F(ImageFolderTest, FollowsLinksToFoldersElsewhere) {
   EXPECT_EQ(ImageFolder(other.path(), small()).size(), 2);
 }
 
+TEST_F(ImageFolderTest, ReadsTheListOfTinyImageNet) {
+  add("val/images/val_0.png", 50);
+  add("val/images/val_1.png", 60);
+  folder_.write("val/val_annotations.txt",
+                "val_0.png\tn02\t0\t32\t44\t62\nval_1.png\tn01\t1\t2\t3\t4\n");
+  const ImageFolder images(folder_ / "val", small());
+  EXPECT_EQ(images.class_names(), (std::vector<std::string>{"n01", "n02"}));
+  const auto [pixels, labels] = images.range(0, 2);
+  EXPECT_EQ(labels[0].item<int64_t>(), 1);
+  EXPECT_EQ(labels[1].item<int64_t>(), 0);
+  EXPECT_EQ(pixels[0].max().item<int64_t>(), 50);
+}
+
+TEST(ImageFolder, RefusesDamagedLists) {
+  for (const std::string list :
+       {"", "val_0.png\n", "val_0.png\t\n", "../x.png\tn01\n", "\n"}) {
+    const TempDir folder;
+    folder.write("val_annotations.txt", list);
+    EXPECT_THROW(ImageFolder(folder.path()), Error) << list;
+  }
+}
+
 TEST(ImageFolder, RefusesAFolderWithoutClasses) {
   const TempDir folder;
   EXPECT_THROW(ImageFolder(folder.path()), Error);

@@ -34,12 +34,15 @@ struct ImageFolderOptions {
 // and PNG files below each, sorted by path, its images. Files with other
 // endings and names that begin with a dot are passed over.
 //
+// Tiny ImageNet's validation folder, which names the class of every file in
+// images/ in a list, val_annotations.txt, is read by that list.
+//
 // Images are decoded when asked for, on all of LibTorch's threads.
 class ImageFolder : public Dataset {
  public:
   // Throws Error: kNotFound if there is no such folder, kBadFormat if it holds
-  // no class folders, one of them holds no images, or its links lead back to
-  // itself; kInvalid for impossible options.
+  // no class folders, one of them holds no images, its links lead back to
+  // itself or its list is damaged; kInvalid for impossible options.
   explicit ImageFolder(const std::filesystem::path& folder,
                        const ImageFolderOptions& options = {});
 
@@ -60,6 +63,9 @@ class ImageFolder : public Dataset {
     int64_t label;
   };
 
+  void add_class_folders(const std::filesystem::path& folder);
+  void add_listed_files(const std::filesystem::path& folder,
+                        const std::filesystem::path& list);
   Array load(const File& file) const;
 
   ImageFolderOptions options_;

@@ -21,8 +21,8 @@ struct ZipEntry {
 
 inline std::string little_endian(uint64_t value, int width) {
   std::string bytes;
-  for (int i = 0; i < width; ++i)
-    bytes += static_cast<char>(value >> 8 * i & 0xff);
+  for (int i = 0; i < width; ++i, value >>= 8)
+    bytes += static_cast<char>(value & 0xff);
   return bytes;
 }
 

@@ -55,7 +55,9 @@ ImageShape TensorDataset::shape() const {
 
 LabelledImages TensorDataset::get(const std::vector<int64_t>& indices) const {
   for (const int64_t index : indices)
-    check_range(index, index + 1, size());
+    require(0 <= index && index < size(), "Dataset",
+            "expected an index within 0 .. " + std::to_string(size() - 1) +
+                ", got " + std::to_string(index));
   const at::Tensor rows = at::tensor(indices, at::kLong);
   return {data_.images.index_select(0, rows),
           data_.labels.index_select(0, rows)};

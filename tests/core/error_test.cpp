@@ -1,0 +1,34 @@
+#include "sotta/core/error.h"
+
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+TEST(Error, SaysSubjectAndProblemAndKeepsItsKind) {
+  try {
+    fail(ErrorKind::kNotFound, "weights.safetensors", "no such file");
+    FAIL() << "fail() returned";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "weights.safetensors: no such file");
+    EXPECT_EQ(error.kind(), ErrorKind::kNotFound);
+  }
+}
+
+TEST(Error, IsAnOrdinaryRuntimeErrorToThoseWhoDoNotKnowIt) {
+  EXPECT_THROW(fail(ErrorKind::kIo, "a", "b"), std::runtime_error);
+}
+
+TEST(Require, ThrowsInvalidOnlyWhenTheConditionFails) {
+  EXPECT_NO_THROW(require(true, "severity", "expected 1 to 5"));
+  try {
+    require(false, "severity", "expected 1 to 5");
+    FAIL() << "require(false) returned";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "severity: expected 1 to 5");
+    EXPECT_EQ(error.kind(), ErrorKind::kInvalid);
+  }
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,3 +1,11 @@
+# sotta::sotta: every module at once, for those who do not want to choose.
+get_property(modules GLOBAL PROPERTY SOTTA_MODULES)
+add_library(sotta_sotta INTERFACE)
+add_library(sotta::sotta ALIAS sotta_sotta)
+target_link_libraries(sotta_sotta INTERFACE ${modules})
+set_target_properties(sotta_sotta PROPERTIES EXPORT_NAME sotta)
+install(TARGETS sotta_sotta EXPORT sottaTargets)
+
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(EXPORT sottaTargets NAMESPACE sotta:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/sotta")

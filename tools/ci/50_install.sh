@@ -1,0 +1,16 @@
+#!/bin/bash
+# The package installs, and a project outside finds, builds against and runs it.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+prefix=$PWD/build/install
+consumer=$PWD/build/consumer
+rm -rf "$prefix" "$consumer"
+
+tools/build.sh release
+cmake --install build/release --prefix "$prefix" >/dev/null
+"$prefix/bin/sotta" --version
+cmake -S tests/consumer -B "$consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_PREFIX_PATH="$prefix;${CMAKE_PREFIX_PATH-}" >/dev/null
+cmake --build "$consumer"
+"$consumer/consumer"
+"$consumer/consumer_of_all"

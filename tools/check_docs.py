@@ -1,0 +1,50 @@
+"""Fails when a document points at something that is not there.
+
+usage: check_docs.py ROOT
+
+Checks, in every tracked Markdown file: relative links lead to a file, their
+anchors to a heading, and every `make TARGET` names a target of the Makefile.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+
+
+def anchors(text):
+    """The anchors that GitHub makes of the headings."""
+    for heading in re.findall(r"^#+ +(.*?) *$", without_code(text), re.M):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def broken_links(file, text):
+    for link in re.findall(r"\]\(([^)\s]+)\)", without_code(text)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = file.parent / path if path else file
+        if not target.exists():
+            yield f"{link} leads nowhere"
+        elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text()):
+            yield f"{link} names no heading"
+
+
+def main(root):
+    targets = set(re.findall(r"^([a-z]+):", (root / "Makefile").read_text(), re.M))
+    listed = subprocess.run(["git", "-C", root, "ls-files", "*.md"], check=True, capture_output=True, text=True)
+    problems = 0
+    for name in listed.stdout.splitlines():
+        text = (root / name).read_text()
+        found = list(broken_links(root / name, text))
+        found += [f"there is no `make {target}`" for target in re.findall(r"`make ([a-z]+)", text) if target not in targets]
+        for problem in found:
+            print(f"{name}: {problem}")
+        problems += len(found)
+    return 1 if problems else 0
+
+
+sys.exit(main(pathlib.Path(sys.argv[1])))

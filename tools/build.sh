@@ -15,7 +15,8 @@ wanted=${CMAKE_PREFIX_PATH-}
 used=$(cat "$folder/prefix_path.txt" 2>/dev/null || true)
 options=()
 [ "$wanted" = "$used" ] || options+=(--fresh)
-if [ ! -e "$folder/build.ninja" ] || [ "$wanted" != "$used" ]; then
+if [ ! -e "$folder/build.ninja" ] || [ "$wanted" != "$used" ] ||
+  [ CMakePresets.json -nt "$folder/build.ninja" ]; then
   command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   echo "build: configuring $folder"
   cmake --preset "$preset" "${options[@]}"

@@ -48,7 +48,8 @@ Array to_array(const at::Tensor& tensor) {
   const at::Tensor plain = tensor.detach().cpu().contiguous();
   auto [array, memory] =
       allocate_array(element_type(plain.scalar_type()), plain.sizes().vec());
-  std::memcpy(memory, plain.data_ptr(), static_cast<size_t>(array.bytes()));
+  if (array.bytes() > 0)  // an empty tensor may have no memory at all
+    std::memcpy(memory, plain.data_ptr(), static_cast<size_t>(array.bytes()));
   return array;
 }
 

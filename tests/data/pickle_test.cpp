@@ -84,9 +84,11 @@ TEST(Pickle, ReadsTheNewerProtocol) {
 
 TEST(Pickle, OrderedDictIsADictInBothSpellings) {
   const std::string global = "\x80\x02"s + "ccollections\nOrderedDict\n";
+  const std::string called = global + ")RU\x01kK\x07s}b.";
+  const std::string built = global + "](](U\x01kK\x07"s + "ee\x85R.";
 
-  const Pickle python3 = parse(global + ")RU\x01kK\x07s}b.");
-  const Pickle python2 = parse(global + "](](U\x01kK\x07"s + "ee\x85R.");
+  const Pickle python3 = parse(called);
+  const Pickle python2 = parse(built);
 
   for (const Pickle* pickle : {&python3, &python2}) {
     const PickleValue& dict = pickle->at(pickle->root);

@@ -25,6 +25,7 @@ UNTESTED = {
     "src/data/jpeg_none.cpp": "stands in where libjpeg is missing",
     "src/data/png.cpp": "private to image.cpp: tests/data/image_test.cpp",
     "src/data/png_none.cpp": "stands in where libpng is missing",
+    "src/nn/blended_norm.cpp": "private to batch_norm.cpp: tests/nn/batch_norm_test.cpp",
 }
 
 FUNCTION_LIMIT = 60

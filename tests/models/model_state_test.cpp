@@ -1,0 +1,50 @@
+#include "sotta/models/model_state.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+ModelState small_state() {
+  return {at::full({5}, 1.0), at::full({4}, 2.0), at::full({2}, 3.0),
+          at::full({2}, 4.0)};
+}
+
+TEST(ModelState, CloneNormCopiesWhatAdaptationChangesAndSharesTheBody) {
+  const ModelState state = small_state();
+
+  ModelState copy = state.clone_norm();
+  copy.affine.fill_(9);
+  copy.running_mean.fill_(9);
+  copy.running_var.fill_(9);
+
+  EXPECT_TRUE(at::equal(state.affine, at::full({4}, 2.0)));
+  EXPECT_TRUE(at::equal(state.running_mean, at::full({2}, 3.0)));
+  EXPECT_TRUE(at::equal(state.running_var, at::full({2}, 4.0)));
+  EXPECT_EQ(copy.body.data_ptr(), state.body.data_ptr());
+}
+
+TEST(ModelState, CloneSharesNothing) {
+  const ModelState state = small_state();
+
+  ModelState copy = state.clone();
+  copy.body.fill_(9);
+  copy.affine.fill_(9);
+
+  EXPECT_TRUE(at::equal(state.body, at::full({5}, 1.0)));
+  EXPECT_TRUE(at::equal(state.affine, at::full({4}, 2.0)));
+}
+
+TEST(ModelState, GoesToTheDeviceItIsOnWithoutACopy) {
+  const ModelState state = small_state();
+
+  const ModelState same = state.to(at::kCPU);
+
+  EXPECT_EQ(same.body.data_ptr(), state.body.data_ptr());
+  EXPECT_EQ(same.running_var.data_ptr(), state.running_var.data_ptr());
+}
+
+}  // namespace
+}  // namespace sotta

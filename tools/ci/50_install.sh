@@ -13,4 +13,4 @@ cmake -S tests/consumer -B "$consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$prefix;${CMAKE_PREFIX_PATH-}" >/dev/null
 cmake --build "$consumer"
 "$consumer/consumer"
-"$consumer/consumer_of_all"
+"$consumer/classify" models/fashion_resnet8.safetensors

@@ -91,7 +91,8 @@ install_missing() {
   apt update || say "apt-get update failed, going on with the lists there are"
   if ! apt install --no-install-recommends "${missing[@]}"; then
     tail -n 20 "$log" >&2
-    say "apt-get could not install ${missing[*]}; the lines above and $log say why." >&2
+    say "apt-get could not install ${missing[*]}; the lines above and" \
+      "$log say why. SETUP=no goes on without them." >&2
     exit 1
   fi
 }

@@ -96,6 +96,7 @@ void fail_unknown_name(const std::string& subject, const std::string& name,
 void check_known_names(const std::string& subject, const OptionMap& values,
                        const std::vector<OptionField>& fields) {
   std::vector<std::string> known;
+  known.reserve(fields.size());
   for (const auto& field : fields)
     known.push_back(field.name);
   for (const auto& [name, value] : values)

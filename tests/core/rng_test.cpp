@@ -25,6 +25,17 @@ TEST(Rng, ContinuesFromASavedState) {
     EXPECT_EQ(original.next(), continued.next());
 }
 
+TEST(Rng, SkippingEqualsDrawing) {
+  Rng drawn(7), skipped(7);
+  drawn.next();
+  drawn.uniform();
+  drawn.normal();
+
+  skipped.skip(4);
+
+  EXPECT_EQ(drawn.next(), skipped.next());
+}
+
 TEST(Rng, ChildrenDoNotDependOnWhatWasDrawn) {
   Rng fresh(7), used(7);
   used.next();

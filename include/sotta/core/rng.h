@@ -31,6 +31,10 @@ class Rng {
   int64_t below(int64_t count);             // in 0 .. count-1, unbiased
   double normal();                          // mean 0, standard deviation 1
 
+  // Passes over `count` words. next() and uniform() take one word each,
+  // normal() two, below() one or, rarely, more.
+  void skip(uint64_t count) { state_.counter += count; }
+
   State state() const { return state_; }
 
  private:

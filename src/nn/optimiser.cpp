@@ -1,0 +1,194 @@
+#include "sotta/nn/optimiser.h"
+
+#include <cmath>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "sotta/core/error.h"
+
+namespace sotta {
+namespace {
+
+void check_shape(const std::string& subject, const at::Tensor& found,
+                 const at::Tensor& expected) {
+  if (found.sizes() == expected.sizes()) return;
+  std::ostringstream problem;
+  problem << "expected the parameters' shape " << expected.sizes() << ", got "
+          << found.sizes();
+  fail(ErrorKind::kInvalid, subject, problem.str());
+}
+
+// From 0 to below `high`; a NaN is neither.
+void check_option(const std::string& name, double value, double high) {
+  if (value >= 0 && value < high) return;
+  std::ostringstream problem;
+  problem << "expected a number from 0 to below " << high << ", got " << value;
+  fail(ErrorKind::kInvalid, name, problem.str());
+}
+
+constexpr double kNoLimit = HUGE_VAL;
+
+// What both optimisers share: weight decay, mask, and the state by name.
+class FlatOptimiser : public Optimiser {
+ public:
+  FlatOptimiser(const std::vector<std::string>& names, double weight_decay,
+                const at::Tensor& mask)
+      : weight_decay_(weight_decay) {
+    for (const auto& name : names)
+      state_.tensors[name] = at::Tensor();
+    if (mask.defined()) frozen_ = mask == 0;
+  }
+
+  void step(const at::Tensor& parameters, const at::Tensor& gradient) final {
+    check_shape("gradient", gradient, parameters);
+    require(gradient.scalar_type() == parameters.scalar_type(), "gradient",
+            "expected the parameters' element type");
+    if (frozen_.defined()) check_shape("mask", frozen_, parameters);
+    for (const auto& [name, tensor] : state_.tensors)
+      if (tensor.defined()) check_shape(name, tensor, parameters);
+
+    const at::NoGradGuard no_grad;
+    ++state_.steps;
+    apply(parameters, effective(gradient.detach(), parameters));
+  }
+
+  void reset() final {
+    state_.steps = 0;
+    for (auto& [name, tensor] : state_.tensors)
+      tensor = at::Tensor();
+  }
+
+  State state() const final { return copy(state_); }
+
+  void set_state(const State& state) final {
+    State accepted = copy(state);
+    for (const auto& [name, tensor] : state.tensors)
+      require(state_.tensors.count(name) == 1, "optimiser state",
+              "\"" + name + "\" belongs to another kind of optimiser");
+    for (const auto& [name, tensor] : state_.tensors)
+      require(accepted.tensors[name].defined() == (state.steps > 0),
+              "optimiser state",
+              "\"" + name + "\" must be there after a first step, not before");
+    state_ = std::move(accepted);
+  }
+
+ protected:
+  // One step along a gradient that already has decay and mask in it. The
+  // number of this step, counted from 1, is steps().
+  virtual void apply(const at::Tensor& parameters,
+                     const at::Tensor& gradient) = 0;
+
+  int64_t steps() const { return state_.steps; }
+  at::Tensor& tensor(const std::string& name) {
+    return state_.tensors.at(name);
+  }
+
+ private:
+  // A frozen parameter's gradient is zero; so are its moments then, and adding
+  // nothing to a float leaves its bits as they are.
+  at::Tensor effective(const at::Tensor& gradient,
+                       const at::Tensor& parameters) const {
+    at::Tensor result = gradient;
+    if (weight_decay_ != 0) result = result.add(parameters, weight_decay_);
+    if (frozen_.defined()) result = result.masked_fill(frozen_, 0);
+    return result;
+  }
+
+  static State copy(const State& state) {
+    State result = state;
+    for (auto& [name, tensor] : result.tensors)
+      if (tensor.defined()) tensor = tensor.detach().clone();
+    return result;
+  }
+
+  double weight_decay_;
+  at::Tensor frozen_;  // bool; undefined: nothing is
+  State state_;
+};
+
+class Adam final : public FlatOptimiser {
+ public:
+  Adam(const AdamOptions& options, const at::Tensor& mask)
+      : FlatOptimiser({"first_moment", "second_moment"}, options.weight_decay,
+                      mask),
+        options_(options) {}
+
+ private:
+  // The order of operations is torch.optim.Adam's: another rounds differently.
+  void apply(const at::Tensor& parameters,
+             const at::Tensor& gradient) override {
+    at::Tensor& first = tensor("first_moment");
+    at::Tensor& second = tensor("second_moment");
+    if (!first.defined()) {
+      first = at::zeros_like(gradient);
+      second = at::zeros_like(gradient);
+    }
+    const auto& [learning_rate, beta1, beta2, epsilon, decay] = options_;
+    first.mul_(beta1).add_(gradient, 1 - beta1);
+    second.mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
+
+    const auto step = static_cast<double>(steps());
+    const double first_correction = 1 - std::pow(beta1, step);
+    const double second_correction = 1 - std::pow(beta2, step);
+    const at::Tensor scale =
+        second.sqrt().div_(std::sqrt(second_correction)).add_(epsilon);
+    parameters.addcdiv_(first, scale, -learning_rate / first_correction);
+  }
+
+  AdamOptions options_;
+};
+
+class Sgd final : public FlatOptimiser {
+ public:
+  Sgd(const SgdOptions& options, const at::Tensor& mask)
+      : FlatOptimiser(options.momentum == 0
+                          ? std::vector<std::string>{}
+                          : std::vector<std::string>{"momentum"},
+                      options.weight_decay, mask),
+        options_(options) {}
+
+ private:
+  void apply(const at::Tensor& parameters,
+             const at::Tensor& gradient) override {
+    at::Tensor direction = gradient;
+    if (options_.momentum != 0) {
+      at::Tensor& momentum = tensor("momentum");
+      if (momentum.defined())
+        momentum.mul_(options_.momentum).add_(gradient);
+      else
+        momentum = gradient.clone();
+      direction = momentum;
+    }
+    parameters.add_(direction, -options_.learning_rate);
+  }
+
+  SgdOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimiser> make_adam(const AdamOptions& options,
+                                     at::Tensor mask) {
+  check_option("learning_rate", options.learning_rate, kNoLimit);
+  check_option("beta1", options.beta1, 1);
+  check_option("beta2", options.beta2, 1);
+  check_option("weight_decay", options.weight_decay, kNoLimit);
+  // Smaller ones are zero in a float, and a zero gradient would give 0/0.
+  require(options.epsilon >= 1e-37, "epsilon", "expected at least 1e-37");
+  return std::make_unique<Adam>(options, mask);
+}
+
+std::unique_ptr<Optimiser> make_sgd(const SgdOptions& options,
+                                    at::Tensor mask) {
+  check_option("learning_rate", options.learning_rate, kNoLimit);
+  check_option("momentum", options.momentum, 1);
+  check_option("weight_decay", options.weight_decay, kNoLimit);
+  return std::make_unique<Sgd>(options, mask);
+}
+
+}  // namespace sotta

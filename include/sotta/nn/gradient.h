@@ -1,0 +1,14 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sotta {
+
+// A detached view of `values` that gradients can be taken with respect to.
+at::Tensor as_leaf(const at::Tensor& values);
+
+// d(loss)/d(leaf), detached. Frees the graph. Zero where the loss does not
+// depend on the leaf.
+at::Tensor gradient_of(const at::Tensor& loss, const at::Tensor& leaf);
+
+}  // namespace sotta

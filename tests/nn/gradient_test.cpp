@@ -1,0 +1,31 @@
+#include "sotta/nn/gradient.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+TEST(Gradient, OfASumOfSquaresIsTwiceTheValue) {
+  const at::Tensor values = at::arange(4, at::kFloat);
+  const at::Tensor leaf = as_leaf(values);
+  const at::Tensor gradient = gradient_of(leaf.square().sum(), leaf);
+  EXPECT_TRUE(gradient.equal(values * 2));
+  EXPECT_FALSE(gradient.requires_grad());
+}
+
+TEST(Gradient, LeavesTheValuesWithoutAGraph) {
+  const at::Tensor values = at::arange(4, at::kFloat);
+  as_leaf(values);
+  EXPECT_FALSE(values.requires_grad());
+}
+
+TEST(Gradient, IsZeroWhereNothingDepends) {
+  const at::Tensor used = as_leaf(at::arange(3, at::kFloat));
+  const at::Tensor unused = as_leaf(at::arange(2, at::kFloat));
+  EXPECT_TRUE(gradient_of(used.sum(), unused).equal(at::arange(2) * 0.0));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/adapt/guard.h"
+#include "sotta/adapt/method.h"
+#include "sotta/models/classifier.h"
+
+namespace sotta {
+
+// What one call of step() gave.
+struct StepResult {
+  at::Tensor logits;  // [N, K] on the model's device
+  Prediction prediction;
+  std::vector<Verdict> verdicts;  // one per sample
+
+  // One per window that the call filled; often one or none.
+  std::vector<UpdateReport> updates;
+
+  // What a guard found and did; empty if none tripped.
+  std::string guard;
+};
+
+// Adapts a classifier to a stream of unlabelled images, predicting every image
+// before learning from it.
+//
+// The stream is cut into windows of `update_interval` samples, whatever the
+// size of the calls: one image at a time, whole windows, or more. An update
+// follows the last sample of a window; a call that spans several windows is
+// treated as several calls. A last, partial window is predicted and not adapted
+// on.
+//
+// Not thread-safe: const methods may run at once, others need the caller's
+// lock.
+class Adapter {
+ public:
+  // Throws Error(kInvalid) if an option is out of range.
+  Adapter(std::string name, std::unique_ptr<Method> method,
+          const MethodContext& context, const GuardOptions& guard = {});
+  ~Adapter();
+
+  // Predicts, then adapts. `images` is uint8, or float in [0, 1],
+  // [N, C, H, W] on the model's device.
+  //
+  // Throws Error(kInvalid) for images of another shape, type or device, out of
+  // range or not finite; nothing has changed then.
+  StepResult step(const at::Tensor& images);
+
+  // What step() would predict now. Changes nothing.
+  Prediction predict(const at::Tensor& images) const;
+
+  // The whole state, and back. restore() throws Error(kBadFormat) if the
+  // snapshot belongs to another method or network, and changes nothing then.
+  Snapshot snapshot() const;
+  void restore(const Snapshot& snapshot);
+
+  // Back to the moment it was made.
+  void reset();
+
+  // The network as adapted so far, for export.
+  ModelState state() const { return method_->state(); }
+  const Classifier& model() const { return *model_; }
+
+  const std::string& name() const { return name_; }
+  int64_t samples() const { return samples_; }  // seen so far
+  int64_t updates() const { return updates_; }  // applied so far
+
+ private:
+  class Guard;
+
+  void check(const at::Tensor& images) const;
+  UpdateReport update_window(StepResult& result);
+
+  std::string name_;
+  std::unique_ptr<Method> method_;
+  std::shared_ptr<const Classifier> model_;
+  int64_t update_interval_;
+  int64_t pending_ = 0;  // samples of the window that is filling
+  int64_t samples_ = 0;
+  int64_t updates_ = 0;
+  std::unique_ptr<Guard> guard_;  // none if guards are off
+  Snapshot initial_;
+};
+
+}  // namespace sotta

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/adapt/prediction.h"
+#include "sotta/adapt/snapshot.h"
+#include "sotta/adapt/verdict.h"
+#include "sotta/core/rng.h"
+#include "sotta/models/classifier.h"
+
+namespace sotta {
+
+// What a method is given when it is made: images and a network, never a label.
+struct MethodContext {
+  std::shared_ptr<const Classifier> model;
+
+  // The root of the method's random streams; see docs/decisions.
+  Rng rng{0};
+
+  // Samples between two updates. Also the most that observe() is given at once.
+  int64_t update_interval = 64;
+
+  // Unlabelled images like those the model was trained on, uint8 or float
+  // [N, C, H, W]. EATA needs some, SoTTA's automatic threshold can use them;
+  // undefined if there are none.
+  at::Tensor source_images;
+};
+
+// What a method made of a part of a window.
+struct Observation {
+  at::Tensor logits;  // [N, K], detached; the prediction is their argmax
+  Prediction prediction;
+  std::vector<Verdict> verdicts;  // one per sample
+};
+
+// What an update did. The numbers are scalar tensors on the model's device,
+// undefined where a method has none; reading one waits for the device, so they
+// cost nothing unless they are read.
+struct UpdateReport {
+  bool applied = false;
+  std::string skipped;  // why not, if it was not applied
+
+  at::Tensor loss;               // before the step
+  at::Tensor perturbed_loss;     // at the sharpest point nearby
+  at::Tensor loss_after;         // on the same images after the step, if asked
+  at::Tensor gradient_norm;      // of the trained parameters, at `loss`
+  at::Tensor perturbation_norm;  // of the sharpness step
+  at::Tensor parameter_change;   // norm of the change of the norm parameters
+
+  // Verdicts on the window's samples, for methods that decide in the update;
+  // empty for others.
+  std::vector<Verdict> verdicts;
+};
+
+// The number, or NaN if there is none.
+double number(const at::Tensor& scalar);
+
+// One adaptation method. The Adapter in front of it checks images, cuts the
+// stream into windows and calls in this order: observe() for each part of a
+// window as it arrives, update() when the window is full.
+class Method {
+ public:
+  virtual ~Method() = default;
+
+  // The logits it would predict with now. Changes nothing, random streams
+  // included.
+  virtual at::Tensor predict(const at::Tensor& images) const = 0;
+
+  // Predicts, and takes what it needs from the images. `completes_window` says
+  // that update() follows at once, so that a pass may serve both.
+  virtual Observation observe(const at::Tensor& images,
+                              bool completes_window) = 0;
+
+  // Adapts to the window.
+  virtual UpdateReport update() = 0;
+
+  // Names every value that changes; see StateArchive.
+  virtual void exchange(StateArchive& archive) = 0;
+
+  // The state that predicts now: what is exported.
+  virtual ModelState state() const = 0;
+};
+
+}  // namespace sotta

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sotta {
+
+// What logits say, on the CPU; all [N]. One transfer from the device.
+struct Prediction {
+  at::Tensor labels;       // int64: the likeliest class
+  at::Tensor confidences;  // float: its softmax probability
+  at::Tensor entropies;    // float: -sum p log(p + 1e-6)
+};
+
+Prediction classify(const at::Tensor& logits);
+
+}  // namespace sotta

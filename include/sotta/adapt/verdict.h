@@ -1,0 +1,21 @@
+#pragma once
+
+namespace sotta {
+
+// What a method made of one sample, beside predicting it.
+enum class Verdict {
+  kAdmitted,       // entered the memory, or was adapted on
+  kPending,        // waits for its window to fill
+  kNotScreened,    // the method learns from no sample
+  kLowConfidence,  // below the confidence threshold
+  kClassBalance,   // the memory has enough of its class
+  kUnreliable,     // its entropy is above the margin
+  kRedundant,      // too like what was adapted on before
+  kForeign,        // the screen in front of the method flagged it
+  kGuard,          // was adapted on, but a guard took the update back
+};
+
+// "admitted", "low confidence", ...
+const char* to_text(Verdict verdict);
+
+}  // namespace sotta

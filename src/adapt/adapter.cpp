@@ -1,0 +1,175 @@
+#include "sotta/adapt/adapter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <ATen/ops/cat.h>
+#include <c10/core/InferenceMode.h>
+
+#include "sotta/core/error.h"
+
+#include "adapt/adapter_guard.h"
+
+namespace sotta {
+namespace {
+
+// Joins what the parts of a call gave.
+void append(StepResult& whole, Observation part) {
+  const auto join = [](at::Tensor& front, const at::Tensor& back) {
+    front = front.defined() ? at::cat({front, back}) : back;
+  };
+  join(whole.logits, part.logits);
+  join(whole.prediction.labels, part.prediction.labels);
+  join(whole.prediction.confidences, part.prediction.confidences);
+  join(whole.prediction.entropies, part.prediction.entropies);
+  whole.verdicts.insert(whole.verdicts.end(), part.verdicts.begin(),
+                        part.verdicts.end());
+}
+
+// A method that decides in its update decides on the whole window; the call may
+// have brought only the window's last samples.
+void overwrite_tail(std::vector<Verdict>& verdicts,
+                    const std::vector<Verdict>& window) {
+  const size_t count = std::min(verdicts.size(), window.size());
+  std::copy(window.end() - static_cast<std::ptrdiff_t>(count), window.end(),
+            verdicts.end() - static_cast<std::ptrdiff_t>(count));
+}
+
+}  // namespace
+
+double number(const at::Tensor& scalar) {
+  return scalar.defined() ? scalar.item<double>()
+                          : std::numeric_limits<double>::quiet_NaN();
+}
+
+Adapter::Adapter(std::string name, std::unique_ptr<Method> method,
+                 const MethodContext& context, const GuardOptions& guard)
+    : name_(std::move(name)),
+      method_(std::move(method)),
+      model_(context.model),
+      update_interval_(context.update_interval) {
+  require(update_interval_ >= 1, "update_interval",
+          "expected at least 1, got " + std::to_string(update_interval_));
+  validate(guard);
+  if (guard.action != "off")
+    guard_ = std::make_unique<Guard>(guard, model_->classes());
+  initial_ = snapshot();
+  if (guard_) guard_->set_good(initial_);
+}
+
+Adapter::~Adapter() = default;
+
+StepResult Adapter::step(const at::Tensor& images) {
+  check(images);
+  StepResult result;
+  for (int64_t begin = 0; begin < images.size(0);) {
+    const int64_t room = update_interval_ - pending_;
+    const int64_t end = std::min(images.size(0), begin + room);
+    const bool completes = end - begin == room;
+    Observation part = method_->observe(images.slice(0, begin, end), completes);
+    if (guard_) guard_->observe(part);
+    append(result, std::move(part));
+    pending_ += end - begin;
+    samples_ += end - begin;
+    begin = end;
+    if (completes) result.updates.push_back(update_window(result));
+  }
+  return result;
+}
+
+UpdateReport Adapter::update_window(StepResult& result) {
+  pending_ = 0;
+  Snapshot before;
+  if (guard_) before = snapshot();
+
+  UpdateReport report = method_->update();
+  overwrite_tail(result.verdicts, report.verdicts);
+  if (report.applied) ++updates_;
+  if (!guard_) return report;
+
+  const std::string reason = guard_->find_trouble(report);
+  if (reason.empty()) {
+    if (guard_->due_for_snapshot()) guard_->set_good(snapshot());
+    return report;
+  }
+  const int64_t seen = samples_;
+  const std::string action = guard_->options().action;
+  restore(action == "skip"       ? before
+          : action == "rollback" ? guard_->good()
+                                 : initial_);
+  samples_ = seen;
+  pending_ = 0;
+  guard_->forget();
+  report.applied = false;
+  report.skipped = "guard: " + reason;
+  for (auto& verdict : result.verdicts)
+    if (verdict == Verdict::kAdmitted) verdict = Verdict::kGuard;
+  result.guard = reason + "; " + action;
+  return report;
+}
+
+Prediction Adapter::predict(const at::Tensor& images) const {
+  check(images);
+  return classify(method_->predict(images));
+}
+
+Snapshot Adapter::snapshot() const {
+  Snapshot snapshot;
+  snapshot.method = name_;
+  auto archive = StateArchive::into(snapshot);
+  // The archive only reads when it saves.
+  auto& self = const_cast<Adapter&>(*this);
+  archive("adapter.pending", self.pending_);
+  archive("adapter.samples", self.samples_);
+  archive("adapter.updates", self.updates_);
+  self.method_->exchange(archive);
+  return snapshot;
+}
+
+void Adapter::restore(const Snapshot& snapshot) {
+  if (snapshot.method != name_)
+    fail(ErrorKind::kBadFormat, "snapshot",
+         "belongs to method \"" + snapshot.method + "\", expected \"" + name_ +
+             "\"");
+  auto archive = StateArchive::from(snapshot);
+  archive("adapter.pending", pending_);
+  archive("adapter.samples", samples_);
+  archive("adapter.updates", updates_);
+  method_->exchange(archive);
+  archive.commit();
+}
+
+void Adapter::reset() {
+  restore(initial_);
+  if (!guard_) return;
+  guard_->forget();
+  guard_->set_good(initial_);
+}
+
+void Adapter::check(const at::Tensor& images) const {
+  const auto refuse = [](const std::string& problem) {
+    fail(ErrorKind::kInvalid, "images", problem);
+  };
+  const auto type = images.scalar_type();
+  if (type != at::kByte && type != at::kFloat)
+    refuse(std::string("expected uint8 or float, got ") + c10::toString(type));
+  if (images.dim() != 4 || images.size(1) != model_->channels() ||
+      images.numel() == 0)
+    refuse("expected a shape [N, " + std::to_string(model_->channels()) +
+           ", H, W] without zeros, got " + c10::str(images.sizes()));
+  const at::Device device = model_->source().affine.device();
+  if (images.device() != device)
+    refuse("expected them on " + device.str() + ", got " +
+           images.device().str());
+  if (type == at::kByte) return;
+  const auto lowest = images.min().item<float>();
+  const auto highest = images.max().item<float>();
+  // A comparison with NaN is false; min() and max() pass NaN on.
+  if (!(lowest >= 0 && highest <= 1))
+    refuse("expected floats within 0 .. 1, got " + std::to_string(lowest) +
+           " .. " + std::to_string(highest));
+}
+
+}  // namespace sotta

@@ -1,0 +1,121 @@
+#include "adapt/adapter_guard.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sotta/core/error.h"
+#include "sotta/core/options.h"
+
+namespace sotta {
+namespace {
+
+void require_share(double share, const char* name) {
+  require(share >= 0 && share <= 1, name,
+          "expected 0 to 1, got " + to_text(share));
+}
+
+std::string percent(double share) {
+  return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
+}
+
+}  // namespace
+
+void validate(const GuardOptions& options) {
+  const std::vector<std::string> actions = {"off", "skip", "rollback", "reset"};
+  if (std::find(actions.begin(), actions.end(), options.action) ==
+      actions.end())
+    fail_unknown_name("guard", options.action, actions);
+  require(options.max_parameter_change >= 0, "guard_max_parameter_change",
+          "expected at least 0, got " + to_text(options.max_parameter_change));
+  require_share(options.max_class_share, "guard_max_class_share");
+  require_share(options.min_admitted_share, "guard_min_admitted_share");
+  require_share(options.max_admitted_share, "guard_max_admitted_share");
+  require(options.history >= 1, "guard_history",
+          "expected at least 1, got " + std::to_string(options.history));
+}
+
+void Adapter::Guard::observe(const Observation& part) {
+  current_.class_counts.resize(static_cast<size_t>(classes_));
+  const auto labels = part.prediction.labels.contiguous();
+  const auto* label = labels.data_ptr<int64_t>();
+  for (int64_t i = 0; i < labels.numel(); ++i)
+    ++current_.class_counts[static_cast<size_t>(label[i])];
+  current_.samples += labels.numel();
+  for (const Verdict verdict : part.verdicts) {
+    if (verdict == Verdict::kNotScreened || verdict == Verdict::kPending)
+      continue;
+    ++current_.screened;
+    if (verdict == Verdict::kAdmitted) ++current_.admitted;
+  }
+}
+
+std::string Adapter::Guard::find_trouble(const UpdateReport& report) {
+  for (const Verdict verdict : report.verdicts) {
+    ++current_.screened;
+    if (verdict == Verdict::kAdmitted) ++current_.admitted;
+  }
+  windows_.push_back(std::exchange(current_, {}));
+  if (static_cast<int64_t>(windows_.size()) > options_.history)
+    windows_.pop_front();
+  ++since_good_;
+  const std::string reason = trouble_in_numbers(report);
+  return reason.empty() ? trouble_in_history() : reason;
+}
+
+std::string Adapter::Guard::trouble_in_numbers(
+    const UpdateReport& report) const {
+  if (!report.applied) return "";
+  for (const auto& [name, scalar] :
+       {std::make_pair("loss", report.loss),
+        std::make_pair("loss at the sharpest point", report.perturbed_loss),
+        std::make_pair("gradient", report.gradient_norm),
+        std::make_pair("parameter change", report.parameter_change)})
+    if (scalar.defined() && !std::isfinite(number(scalar)))
+      return std::string(name) + " is not finite";
+  const double limit = options_.max_parameter_change;
+  if (limit > 0 && number(report.parameter_change) > limit)
+    return "parameter change " + to_text(number(report.parameter_change)) +
+           " is above " + to_text(limit);
+  return "";
+}
+
+std::string Adapter::Guard::trouble_in_history() const {
+  if (static_cast<int64_t>(windows_.size()) < options_.history) return "";
+  Window sum;
+  sum.class_counts.resize(static_cast<size_t>(classes_));
+  for (const auto& window : windows_) {
+    sum.samples += window.samples;
+    sum.screened += window.screened;
+    sum.admitted += window.admitted;
+    for (size_t c = 0; c < sum.class_counts.size(); ++c)
+      sum.class_counts[c] += window.class_counts[c];
+  }
+  const auto largest =
+      std::max_element(sum.class_counts.begin(), sum.class_counts.end());
+  const double class_share =
+      static_cast<double>(*largest) / static_cast<double>(sum.samples);
+  if (class_share > options_.max_class_share)
+    return percent(class_share) + " of the predictions are class " +
+           std::to_string(largest - sum.class_counts.begin());
+  if (sum.screened == 0) return "";
+  const double admitted =
+      static_cast<double>(sum.admitted) / static_cast<double>(sum.screened);
+  if (admitted < options_.min_admitted_share)
+    return "only " + percent(admitted) + " of the samples are admitted";
+  if (admitted > options_.max_admitted_share)
+    return percent(admitted) + " of the samples are admitted";
+  return "";
+}
+
+void Adapter::Guard::set_good(Snapshot snapshot) {
+  good_ = std::move(snapshot);
+  since_good_ = 0;
+}
+
+void Adapter::Guard::forget() {
+  windows_.clear();
+  current_ = {};
+  since_good_ = 0;
+}
+
+}  // namespace sotta

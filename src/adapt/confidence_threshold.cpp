@@ -1,0 +1,44 @@
+#include "adapt/confidence_threshold.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
+namespace sotta {
+namespace {
+
+// Share of the clean images that stays above the threshold.
+constexpr double kConfidentShare = 0.8;
+
+constexpr int64_t kBatch = 64;
+
+}  // namespace
+
+double threshold_for_classes(int64_t classes) {
+  const auto count = static_cast<double>(classes);
+  const double line = 1.32 - 0.33 * std::log10(count);
+  return std::clamp(line, std::min(0.99, 1.5 / count), 0.99);
+}
+
+double automatic_threshold(const MethodContext& context) {
+  const at::Tensor& images = context.source_images;
+  if (!images.defined()) return threshold_for_classes(context.model->classes());
+
+  const at::NoGradGuard no_gradients;
+  std::vector<at::Tensor> confidences;
+  for (const auto& batch : images.split(kBatch))
+    confidences.push_back(classify(context.model
+                                       ->forward(batch, context.model->source(),
+                                                 NormStats::running())
+                                       .logits)
+                              .confidences);
+  const at::Tensor sorted = std::get<0>(at::cat(confidences).sort());
+  const auto place = static_cast<int64_t>((1 - kConfidentShare) *
+                                          static_cast<double>(sorted.numel()));
+  return sorted[place].item<double>();
+}
+
+}  // namespace sotta

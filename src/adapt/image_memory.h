@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/adapt/prediction.h"
+#include "sotta/adapt/snapshot.h"
+
+#include "adapt/sample_memory.h"
+
+namespace sotta {
+
+// A SampleMemory together with the images it keeps: one tensor of `capacity`
+// slots on the device, bytes as long as the stream is bytes.
+class ImageMemory {
+ public:
+  ImageMemory(std::unique_ptr<SampleMemory> memory, int64_t capacity,
+              int64_t classes, Rng rng);
+
+  // Offers a part of the stream, sample by sample.
+  std::vector<Verdict> offer(const at::Tensor& images,
+                             const Prediction& prediction);
+
+  // The kept images [n, C, H, W] in batch order, and what is known of them.
+  at::Tensor images() const;
+  std::vector<MemoryItem> items() const { return memory_->items(); }
+  bool empty() const { return memory_->items().empty(); }
+  void clear() { memory_->set_items({}); }
+
+  void exchange(StateArchive& archive, at::Device device);
+
+ private:
+  void check_items(const at::Tensor& packed) const;
+
+  std::unique_ptr<SampleMemory> memory_;
+  int64_t capacity_;
+  int64_t classes_;
+  Rng rng_;
+  int64_t offered_ = 0;  // samples so far
+  at::Tensor slots_;     // [capacity, C, H, W], undefined before the first
+};
+
+}  // namespace sotta

@@ -1,0 +1,21 @@
+#include "sotta/adapt/preset.h"
+
+#include "sotta/core/options.h"
+
+namespace sotta {
+
+std::vector<std::string> preset_names() {
+  return {"clean", "paper"};
+}
+
+Preset parse_preset(const std::string& name) {
+  if (name == "clean") return Preset::kClean;
+  if (name == "paper") return Preset::kPaper;
+  fail_unknown_name("preset", name, preset_names());
+}
+
+double weight_decay_of(Preset preset, int64_t classes) {
+  return preset == Preset::kPaper && classes <= 100 ? 5e-4 : 0;
+}
+
+}  // namespace sotta

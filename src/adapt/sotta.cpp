@@ -1,0 +1,175 @@
+#include "sotta/adapt/sotta.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+
+#include "sotta/nn/gradient.h"
+#include "sotta/nn/losses.h"
+#include "sotta/nn/optimiser.h"
+#include "sotta/nn/sharpness.h"
+
+#include "adapt/checks.h"
+#include "adapt/confidence_threshold.h"
+#include "adapt/frozen.h"
+#include "adapt/image_memory.h"
+
+namespace sotta {
+namespace {
+
+const std::vector<std::string> kMemories = {
+    "hus", "hus_cleared", "confident_fifo", "uniform_class", "fifo"};
+
+std::unique_ptr<SampleMemory> make_memory(const SottaOptions& options,
+                                          int64_t classes,
+                                          double min_confidence) {
+  const int64_t capacity = options.memory_capacity;
+  if (options.memory == "fifo") return make_fifo_memory(capacity, 0);
+  if (options.memory == "confident_fifo")
+    return make_fifo_memory(capacity, min_confidence);
+  if (options.memory == "uniform_class")
+    return make_hus_memory(capacity, classes, 0);
+  return make_hus_memory(capacity, classes, min_confidence);
+}
+
+class Sotta : public Method {
+ public:
+  Sotta(const MethodContext& context, const SottaOptions& options)
+      : options_(options),
+        model_(context.model),
+        state_(model_->source().clone_norm()),
+        mask_(trainable_mask(*model_, options.frozen)),
+        optimiser_(make_adam(
+            {options.learning_rate, 0.9, 0.999, 1e-8, options.weight_decay},
+            mask_)),
+        memory_(make_memory(options, model_->classes(),
+                            options.min_confidence < 0
+                                ? automatic_threshold(context)
+                                : options.min_confidence),
+                options.memory_capacity, model_->classes(),
+                context.rng.child("memory")) {}
+
+  // With running statistics: a sample's prediction is its own affair, whatever
+  // else is in the window.
+  at::Tensor predict(const at::Tensor& images) const override {
+    const at::NoGradGuard no_gradients;
+    return model_->forward(images, state_, NormStats::running()).logits;
+  }
+
+  // One pass gives predictions, confidences and pseudo-labels of all samples:
+  // the model does not change before the window is full.
+  Observation observe(const at::Tensor& images, bool) override {
+    Observation seen;
+    seen.logits = predict(images);
+    seen.prediction = classify(seen.logits);
+    seen.verdicts = memory_.offer(images, seen.prediction);
+    return seen;
+  }
+
+  UpdateReport update() override {
+    UpdateReport report;
+    if (memory_.empty()) {
+      report.skipped = "the memory is empty";
+      return report;
+    }
+    const at::Tensor images = memory_.images();
+    const at::Tensor before = state_.affine.clone();
+
+    Pass pass = run(images, before);
+    at::Tensor gradient = pass.gradient;
+    report.loss = pass.loss;
+    report.gradient_norm = gradient.norm();
+    blend_statistics(pass.result);
+
+    if (options_.sharpness) {
+      const at::Tensor sharpest =
+          sharpest_point(before, gradient, options_.sharpness_radius);
+      pass = run(images, sharpest);
+      gradient = pass.gradient;
+      report.perturbed_loss = pass.loss;
+      report.perturbation_norm = sharpest.sub(before).norm();
+    }
+    if (options_.stats_updates == 2) blend_statistics(pass.result);
+
+    optimiser_->step(state_.affine, gradient);
+    report.parameter_change = state_.affine.sub(before).norm();
+    report.applied = true;
+    if (options_.memory == "hus_cleared") memory_.clear();
+    return report;
+  }
+
+  void exchange(StateArchive& archive) override {
+    archive("affine", state_.affine);
+    archive("running_mean", state_.running_mean);
+    archive("running_var", state_.running_var);
+    archive("adam", *optimiser_, state_.affine.device());
+    memory_.exchange(archive, state_.affine.device());
+  }
+
+  ModelState state() const override { return state_; }
+
+ private:
+  struct Pass {
+    at::Tensor loss;
+    at::Tensor gradient;  // of the trained parameters, 0 elsewhere
+    ForwardResult result;
+  };
+
+  // The memory's mean entropy and its gradient at `affine`, under the memory's
+  // own statistics.
+  Pass run(const at::Tensor& images, const at::Tensor& affine) const {
+    const at::AutoGradMode with_gradients(true);
+    const at::Tensor leaf = as_leaf(affine);
+    ModelState state = state_;
+    state.affine = leaf;
+    ForwardResult result = model_->forward(images, state, NormStats::batch());
+    at::Tensor loss = entropy(result.logits).mean();
+    if (options_.entropy_per_class) loss = loss.div(model_->classes());
+    at::Tensor gradient = gradient_of(loss, leaf);
+    if (mask_.defined()) gradient.mul_(mask_);
+    return {loss.detach(), gradient, std::move(result)};
+  }
+
+  void blend_statistics(const ForwardResult& result) {
+    state_.running_mean.lerp_(result.batch_mean, options_.stats_momentum);
+    state_.running_var.lerp_(result.batch_var, options_.stats_momentum);
+  }
+
+  SottaOptions options_;
+  std::shared_ptr<const Classifier> model_;
+  ModelState state_;
+  at::Tensor mask_;
+  std::unique_ptr<Optimiser> optimiser_;
+  ImageMemory memory_;
+};
+
+}  // namespace
+
+SottaOptions SottaOptions::preset(Preset preset, int64_t classes) {
+  SottaOptions options;
+  options.min_confidence = threshold_for_classes(classes);
+  options.weight_decay = weight_decay_of(preset, classes);
+  options.entropy_per_class = preset == Preset::kPaper;
+  return options;
+}
+
+void validate(const SottaOptions& options) {
+  if (options.min_confidence != SottaOptions::kAutoConfidence)
+    require_within("min_confidence", options.min_confidence, 0, 1);
+  require_one_of("memory", options.memory, kMemories);
+  require_within("memory_capacity", options.memory_capacity, 1, 1 << 20);
+  require_positive("sharpness_radius", options.sharpness_radius);
+  require_within("stats_momentum", options.stats_momentum, 0, 1);
+  require_within("stats_updates", options.stats_updates, 1, 2);
+  require_positive("learning_rate", options.learning_rate);
+  require_not_negative("weight_decay", options.weight_decay);
+}
+
+std::unique_ptr<Method> make_sotta(const MethodContext& context,
+                                   const SottaOptions& options) {
+  validate(options);
+  return std::make_unique<Sotta>(context, options);
+}
+
+}  // namespace sotta

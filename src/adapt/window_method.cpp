@@ -1,0 +1,63 @@
+#include "adapt/window_method.h"
+
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+
+#include "sotta/nn/gradient.h"
+
+#include "adapt/images.h"
+
+namespace sotta {
+
+WindowMethod::WindowMethod(const MethodContext& context)
+    : state_(context.model->source().clone_norm()), model_(context.model) {}
+
+at::Tensor WindowMethod::predict(const at::Tensor& images) const {
+  const at::NoGradGuard no_gradients;
+  return model_->forward(images, state_, NormStats::batch()).logits;
+}
+
+WindowMethod::Pass WindowMethod::run(const at::Tensor& images,
+                                     const at::Tensor& affine) const {
+  const at::AutoGradMode with_gradients(true);
+  ModelState state = state_;
+  state.affine = affine;
+  return {images, affine, model_->forward(images, state, NormStats::batch())};
+}
+
+Observation WindowMethod::observe(const at::Tensor& images,
+                                  bool completes_window) {
+  at::Tensor logits;
+  if (completes_window && !waiting_.defined()) {
+    ready_ = run(images, as_leaf(state_.affine));
+    logits = ready_.result.logits.detach();
+  } else {
+    logits = predict(images);
+    waiting_ = join_images(waiting_, images);
+  }
+  return {logits, classify(logits),
+          std::vector<Verdict>(static_cast<size_t>(images.size(0)),
+                               Verdict::kPending)};
+}
+
+UpdateReport WindowMethod::update() {
+  Pass pass = std::exchange(ready_, {});
+  if (!pass.images.defined()) {
+    const at::Tensor images = std::exchange(waiting_, {});
+    if (!images.defined()) {
+      UpdateReport report;
+      report.skipped = "the window has no samples";
+      return report;
+    }
+    pass = run(images, as_leaf(state_.affine));
+  }
+  return adapt(pass);
+}
+
+void WindowMethod::exchange(StateArchive& archive) {
+  archive("affine", state_.affine);
+  archive.varying("waiting", waiting_, device());
+}
+
+}  // namespace sotta

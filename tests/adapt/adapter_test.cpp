@@ -1,0 +1,204 @@
+#include "sotta/adapt/adapter.h"
+
+#include <limits>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/zeros.h>
+
+#include "sotta/core/error.h"
+
+#include "tests/adapt/trace.h"
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+using testing::golden_stream;
+
+MethodContext context_with(int64_t update_interval = 16) {
+  MethodContext context;
+  context.model = testing::golden_network();
+  context.rng = Rng(3);
+  context.update_interval = update_interval;
+  if (context.model)
+    context.source_images = testing::Golden("methods/stream")["fisher_clean"];
+  return context;
+}
+
+std::unique_ptr<Adapter> make(const std::string& method,
+                              int64_t update_interval = 16) {
+  OptionMap changes;
+  if (method == "sotta")
+    changes = {{"min_confidence", 0.5}, {"memory_capacity", int64_t{16}}};
+  if (method == "cotta") changes = {{"augmentations", int64_t{2}}};
+  return make_adapter(method, context_with(update_interval), Preset::kClean,
+                      changes);
+}
+
+void expect_same(const Snapshot& one, const Snapshot& other) {
+  ASSERT_EQ(one.tensors.size(), other.tensors.size());
+  for (const auto& [name, tensor] : one.tensors)
+    EXPECT_TRUE(tensor.equal(other.tensors.at(name))) << name;
+}
+
+// Runs the stream in calls of `size` images.
+Snapshot after_stream(Adapter& adapter, int64_t size, int64_t images = 160) {
+  for (int64_t begin = 0; begin < images; begin += size)
+    adapter.step(
+        golden_stream().slice(0, begin, std::min(begin + size, images)));
+  return adapter.snapshot();
+}
+
+class EveryMethod : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryMethod, CountsSamplesAndUpdatesWhateverTheCallSize) {
+  for (const int64_t size : {1, 5, 16, 40, 160}) {
+    const auto adapter = make(GetParam());
+    after_stream(*adapter, size, 90);
+    EXPECT_EQ(adapter->samples(), 90) << size;
+    EXPECT_LE(adapter->updates(), 5) << size;
+  }
+}
+
+TEST_P(EveryMethod, GivesOneVerdictAndOnePredictionPerSample) {
+  const auto adapter = make(GetParam());
+  const StepResult result = adapter->step(golden_stream().slice(0, 0, 40));
+  EXPECT_EQ(result.verdicts.size(), 40u);
+  EXPECT_EQ(result.prediction.labels.numel(), 40);
+  EXPECT_EQ(result.logits.size(0), 40);
+  EXPECT_EQ(result.updates.size(), 2u);
+}
+
+TEST_P(EveryMethod, PredictChangesNothing) {
+  const auto adapter = make(GetParam());
+  after_stream(*adapter, 16, 40);
+  const Snapshot before = adapter->snapshot();
+  const Prediction first = adapter->predict(golden_stream().slice(0, 0, 16));
+  const Prediction again = adapter->predict(golden_stream().slice(0, 0, 16));
+  expect_same(before, adapter->snapshot());
+  EXPECT_TRUE(first.confidences.equal(again.confidences));
+}
+
+TEST_P(EveryMethod, PredictsWhatTheNextStepPredicts) {
+  const auto adapter = make(GetParam());
+  after_stream(*adapter, 16, 48);
+  const at::Tensor images = golden_stream().slice(0, 48, 64);
+  const Prediction asked = adapter->predict(images);
+  EXPECT_TRUE(testing::close(asked.confidences,
+                             adapter->step(images).prediction.confidences));
+}
+
+TEST_P(EveryMethod, StoppedSavedLoadedAndContinuedGivesTheSameBits) {
+  const testing::TempDir folder;
+  const auto whole = make(GetParam());
+  const auto first = make(GetParam());
+  const auto second = make(GetParam());
+  int64_t begin = 0;
+  for (const int64_t size : {16, 16, 16, 6, 10, 16, 16}) {
+    const at::Tensor images = golden_stream().slice(0, begin, begin + size);
+    begin += size;
+    whole->step(images);
+    (begin <= 54 ? first : second)->step(images);
+    if (begin != 54) continue;  // in the middle of a window
+    write_snapshot(folder / "state.safetensors", first->snapshot());
+    second->restore(read_snapshot(folder / "state.safetensors"));
+  }
+  expect_same(whole->snapshot(), second->snapshot());
+}
+
+TEST_P(EveryMethod, ResetReturnsToTheBeginning) {
+  const auto adapter = make(GetParam());
+  const Snapshot fresh = adapter->snapshot();
+  const Snapshot first = after_stream(*adapter, 16);
+  adapter->reset();
+  expect_same(fresh, adapter->snapshot());
+  expect_same(first, after_stream(*adapter, 16));
+}
+
+TEST_P(EveryMethod, SameBitsAtAnyThreadCount) {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const auto one = make(GetParam());
+  const Snapshot expected = after_stream(*one, 16);
+  for (const int count : {2, 4}) {
+    at::set_num_threads(count);
+    const auto several = make(GetParam());
+    expect_same(expected, after_stream(*several, 16));
+  }
+  at::set_num_threads(threads);
+}
+
+TEST_P(EveryMethod, BytesAndFloatsGiveTheSamePredictions) {
+  const auto bytes = make(GetParam());
+  const auto floats = make(GetParam());
+  for (int64_t i = 0; i < 3; ++i) {
+    const at::Tensor window = golden_stream().slice(0, 16 * i, 16 * (i + 1));
+    EXPECT_TRUE(bytes->step(window).logits.equal(
+        floats->step(window.to(at::kFloat).div(255)).logits))
+        << i;
+  }
+}
+
+TEST_P(EveryMethod, BadImagesAreRefusedAndChangeNothing) {
+  const auto adapter = make(GetParam());
+  after_stream(*adapter, 16, 20);
+  const Snapshot before = adapter->snapshot();
+  const auto nan = std::numeric_limits<float>::quiet_NaN();
+  for (const at::Tensor& images :
+       {at::rand({4, 1, 16, 16}), at::rand({3, 16, 16}),
+        at::rand({0, 3, 16, 16}), at::rand({4, 3, 16, 16}, at::kDouble),
+        at::full({4, 3, 16, 16}, 1.5f), at::full({4, 3, 16, 16}, -0.1f),
+        at::full({4, 3, 16, 16}, nan)}) {
+    EXPECT_THROW(adapter->step(images), Error);
+    EXPECT_THROW(adapter->predict(images), Error);
+  }
+  expect_same(before, adapter->snapshot());
+}
+
+TEST_P(EveryMethod, BatchesOfOneAdaptEverySixteenSamples) {
+  const auto adapter = make(GetParam());
+  size_t updates = 0;
+  for (int64_t i = 0; i < 32; ++i)
+    updates += adapter->step(golden_stream().slice(0, i, i + 1)).updates.size();
+  EXPECT_EQ(updates, 2u);
+}
+
+TEST_P(EveryMethod, AForeignSnapshotIsRefusedAndChangesNothing) {
+  const auto adapter = make(GetParam());
+  after_stream(*adapter, 16, 32);
+  const Snapshot before = adapter->snapshot();
+
+  Snapshot other = before;
+  other.method = "another";
+  EXPECT_THROW(adapter->restore(other), Error);
+  Snapshot extra = before;
+  extra.tensors["extra"] = at::zeros({1});
+  EXPECT_THROW(adapter->restore(extra), Error);
+  Snapshot missing = before;
+  missing.tensors.erase("adapter.pending");
+  EXPECT_THROW(adapter->restore(missing), Error);
+
+  expect_same(before, adapter->snapshot());
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryMethod,
+                         ::testing::ValuesIn(method_names()),
+                         [](const auto& test) { return test.param; });
+
+TEST(Adapter, UnknownMethodSuggestsAKnownOne) {
+  try {
+    make_adapter("sota", context_with());
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("sotta"), std::string::npos);
+  }
+}
+
+TEST(Adapter, UpdateIntervalMustBePositive) {
+  EXPECT_THROW(make("sotta", 0), Error);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "sotta/adapt/make_adapter.h"
+#include "sotta/models/weights.h"
+
+#include "tests/support/golden.h"
+
+namespace sotta::testing {
+
+// The tiny network and stream that every golden trace was made with.
+inline std::shared_ptr<const Classifier> golden_network() {
+  return make_classifier(Golden("methods/network").file(), {}, "network");
+}
+
+inline at::Tensor golden_stream() {
+  return Golden("methods/stream")["images"];
+}
+
+// A golden trace: what an independent PyTorch implementation did on that
+// stream.
+class Trace {
+ public:
+  explicit Trace(const std::string& name)
+      : golden_("methods/" + name),
+        options_(nlohmann::json::parse(golden_.metadata("options"))),
+        deviations_(
+            nlohmann::json::parse(golden_.metadata("float64_deviation"))) {}
+
+  MethodContext context() const {
+    MethodContext context;
+    context.model = golden_network();
+    context.rng = Rng(options_.at("seed").get<uint64_t>());
+    context.update_interval = options_.at("update_interval").get<int64_t>();
+    return context;
+  }
+
+  // The options of the method itself; `left_out` are names it does not have.
+  OptionMap options(const std::vector<std::string>& left_out = {}) const {
+    OptionMap map;
+    for (const auto& [name, value] : options_.items()) {
+      if (name == "seed" || name == "update_interval" ||
+          std::count(left_out.begin(), left_out.end(), name))
+        continue;
+      if (value.is_boolean())
+        map[name] = value.get<bool>();
+      else if (value.is_number_integer())
+        map[name] = value.get<int64_t>();
+      else if (value.is_number())
+        map[name] = value.get<double>();
+      else
+        map[name] = value.get<std::string>();
+    }
+    return map;
+  }
+
+  at::Tensor window(int64_t index) const {
+    return golden_stream().slice(0, 16 * index, 16 * (index + 1));
+  }
+
+  bool has(const std::string& name) const { return golden_.has(name); }
+  at::Tensor at(const std::string& name, int64_t window) const {
+    return golden_[name][window];
+  }
+  const Golden& golden() const { return golden_; }
+
+  // Compares with a tolerance of 1e-5 plus ten times what the reference itself
+  // differs from its own run in double precision.
+  ::testing::AssertionResult matches(const std::string& name, int64_t window,
+                                     const at::Tensor& found) const {
+    const double allowed = 1e-5 + 10 * deviations_.value(name, 0.0);
+    auto result = close(found.cpu(), at(name, window), allowed, 1e-4);
+    if (result) return result;
+    return result << " (" << name << " of window " << window << ")";
+  }
+
+ private:
+  Golden golden_;
+  nlohmann::json options_;
+  nlohmann::json deviations_;
+};
+
+inline std::vector<uint8_t> admitted(const std::vector<Verdict>& verdicts) {
+  std::vector<uint8_t> flags;
+  for (const Verdict verdict : verdicts)
+    flags.push_back(verdict == Verdict::kAdmitted ? 1 : 0);
+  return flags;
+}
+
+inline std::vector<uint8_t> bytes_of(const at::Tensor& tensor) {
+  const at::Tensor plain = tensor.contiguous();
+  const auto* begin = plain.data_ptr<uint8_t>();
+  return {begin, begin + plain.numel()};
+}
+
+// The stream places of what the memory holds, in batch order.
+inline std::vector<int64_t> memory_samples(const Adapter& adapter) {
+  const at::Tensor items = adapter.snapshot().tensors.at("memory.items");
+  std::vector<int64_t> samples;
+  for (int64_t i = 1; i < items.numel(); i += 6)
+    samples.push_back(items[i].item<int64_t>());
+  return samples;
+}
+
+inline std::vector<int64_t> expected_samples(const Trace& trace,
+                                             int64_t window) {
+  const at::Tensor stored = trace.at("memory", window).contiguous();
+  std::vector<int64_t> samples;
+  for (int64_t i = 0; i < stored.numel(); ++i)
+    if (stored[i].item<int64_t>() >= 0)
+      samples.push_back(stored[i].item<int64_t>());
+  return samples;
+}
+
+// Compares a scalar of an update; NaN in the trace means there was none.
+inline void expect_number(const Trace& trace, const std::string& name,
+                          int64_t window, const at::Tensor& found) {
+  if (!trace.has(name)) return;
+  const auto expected = trace.at(name, window).item<double>();
+  if (std::isnan(expected)) return;
+  EXPECT_NEAR(number(found), expected, 1e-5 + 1e-4 * std::abs(expected))
+      << name << " of window " << window;
+}
+
+// Everything that all methods have: predictions, admissions, parameters and
+// statistics after each window, and the numbers of each update.
+inline void expect_window(const Trace& trace, int64_t window,
+                          const Adapter& adapter, const StepResult& result) {
+  EXPECT_TRUE(trace.matches("logits", window, result.logits));
+  EXPECT_EQ(admitted(result.verdicts), bytes_of(trace.at("admitted", window)))
+      << "window " << window;
+  const ModelState state = adapter.state();
+  if (trace.has("affine")) {
+    EXPECT_TRUE(trace.matches("affine", window, state.affine));
+  }
+  if (trace.has("running_mean")) {
+    EXPECT_TRUE(trace.matches("running_mean", window, state.running_mean));
+    EXPECT_TRUE(trace.matches("running_var", window, state.running_var));
+  }
+  ASSERT_EQ(result.updates.size(), 1u);
+  const UpdateReport& update = result.updates[0];
+  expect_number(trace, "loss", window, update.loss);
+  expect_number(trace, "grad_norm", window, update.gradient_norm);
+  expect_number(trace, "perturbed_loss", window, update.perturbed_loss);
+  expect_number(trace, "perturbation_norm", window, update.perturbation_norm);
+}
+
+}  // namespace sotta::testing

@@ -22,10 +22,14 @@ struct ConvertFlags {
   bool json = false;
 };
 
+// At most `most` of the items. They are names out of a file: control characters
+// must not reach the terminal.
 std::string join(const std::vector<std::string>& items, size_t most) {
   std::string text;
   for (size_t i = 0; i < items.size() && i < most; ++i)
     text += (text.empty() ? "" : ", ") + items[i];
+  for (char& c : text)
+    if ((c >= 0 && c < ' ') || c == '\x7f') c = '?';
   if (items.size() > most)
     text += " and " + std::to_string(items.size() - most) + " more";
   return text;

@@ -60,13 +60,18 @@ std::vector<OptionField> method_options(const std::string& method,
   return find_method(method).options(preset, classes);
 }
 
+std::unique_ptr<Method> make_method(const std::string& method,
+                                    const MethodContext& context, Preset preset,
+                                    const OptionMap& changes) {
+  return find_method(method).make(context, preset, changes);
+}
+
 std::unique_ptr<Adapter> make_adapter(const std::string& method,
                                       const MethodContext& context,
                                       Preset preset, const OptionMap& changes,
                                       const GuardOptions& guard) {
   return std::make_unique<Adapter>(
-      method, find_method(method).make(context, preset, changes), context,
-      guard);
+      method, make_method(method, context, preset, changes), context, guard);
 }
 
 }  // namespace sotta

@@ -20,7 +20,14 @@ std::vector<std::string> method_names();
 std::vector<OptionField> method_options(const std::string& method,
                                         Preset preset, int64_t classes);
 
-// An adapter by name: the preset's options with `changes` on top. Throws
+// A method by name: the preset's options with `changes` on top. For putting
+// something in front of it, such as make_odin_screen().
+std::unique_ptr<Method> make_method(const std::string& method,
+                                    const MethodContext& context,
+                                    Preset preset = Preset::kClean,
+                                    const OptionMap& changes = {});
+
+// An adapter by name, likewise. Throws
 // Error(kInvalid) for unknown names and values out of range.
 std::unique_ptr<Adapter> make_adapter(const std::string& method,
                                       const MethodContext& context,

@@ -1,0 +1,157 @@
+#include "sotta/adapt/odin.h"
+
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+
+#include "sotta/nn/gradient.h"
+
+#include "adapt/checks.h"
+#include "adapt/images.h"
+
+namespace sotta {
+namespace {
+
+// Rows of a part of a window: those the method sees and those it does not.
+struct Sorted {
+  std::vector<int64_t> kept;
+  std::vector<int64_t> flagged;
+};
+
+class OdinScreen : public Method {
+ public:
+  OdinScreen(const MethodContext& context, const OdinOptions& options,
+             std::unique_ptr<Method> method)
+      : options_(options), model_(context.model), method_(std::move(method)) {}
+
+  // Flagged or not, the method predicts; window-statistics methods see the
+  // images of one call together.
+  at::Tensor predict(const at::Tensor& images) const override {
+    return join(images, sort(images), [this](const at::Tensor& kept) {
+      return method_->predict(kept);
+    });
+  }
+
+  Observation observe(const at::Tensor& images,
+                      bool completes_window) override {
+    const Sorted rows = sort(images);
+    Observation inner;
+    Observation seen;
+    seen.logits = join(images, rows, [&](const at::Tensor& kept) {
+      inner = method_->observe(kept, completes_window);
+      return inner.logits;
+    });
+    seen.prediction = classify(seen.logits);
+    seen.verdicts.assign(static_cast<size_t>(images.size(0)),
+                         Verdict::kForeign);
+    for (size_t i = 0; i < rows.kept.size(); ++i)
+      seen.verdicts[static_cast<size_t>(rows.kept[i])] = inner.verdicts[i];
+    remember(seen.verdicts);
+    return seen;
+  }
+
+  UpdateReport update() override {
+    UpdateReport report = method_->update();
+    const std::vector<bool> flagged = std::exchange(flagged_, {});
+    if (report.verdicts.empty()) return report;
+    // The method judged the samples it saw; the others lie between them.
+    const auto judged = std::exchange(report.verdicts, {});
+    auto next = judged.begin();
+    for (const bool foreign : flagged)
+      report.verdicts.push_back(foreign ? Verdict::kForeign : *next++);
+    return report;
+  }
+
+  void exchange(StateArchive& archive) override {
+    archive("odin.flagged",
+            {[&] {
+               return at::tensor(
+                   std::vector<int64_t>(flagged_.begin(), flagged_.end()),
+                   at::kLong);
+             },
+             [](const at::Tensor&) {},
+             [this](const at::Tensor& stored) {
+               const auto* begin = stored.data_ptr<int64_t>();
+               flagged_.assign(begin, begin + stored.numel());
+             }});
+    method_->exchange(archive);
+  }
+
+  ModelState state() const override { return method_->state(); }
+
+ private:
+  Sorted sort(const at::Tensor& images) const {
+    const at::Tensor familiar =
+        odin_scores(*model_, images, options_).ge(options_.threshold).cpu();
+    Sorted rows;
+    for (int64_t i = 0; i < familiar.numel(); ++i)
+      (familiar[i].item<bool>() ? rows.kept : rows.flagged).push_back(i);
+    return rows;
+  }
+
+  // Logits of all images: the flagged ones predicted on their own, the others
+  // by `look`.
+  template <class Look>
+  at::Tensor join(const at::Tensor& images, const Sorted& rows,
+                  const Look& look) const {
+    at::Tensor whole = at::empty({images.size(0), model_->classes()},
+                                 model_->source().affine.options());
+    const auto fill = [&](const std::vector<int64_t>& some,
+                          const auto& logits) {
+      if (some.empty()) return;
+      const at::Tensor index = at::tensor(some, at::kLong).to(images.device());
+      whole.index_copy_(0, index, logits(images.index_select(0, index)));
+    };
+    fill(rows.flagged,
+         [this](const at::Tensor& part) { return method_->predict(part); });
+    fill(rows.kept, look);
+    return whole;
+  }
+
+  void remember(const std::vector<Verdict>& verdicts) {
+    for (const Verdict verdict : verdicts)
+      flagged_.push_back(verdict == Verdict::kForeign);
+  }
+
+  OdinOptions options_;
+  std::shared_ptr<const Classifier> model_;
+  std::unique_ptr<Method> method_;
+  std::vector<bool> flagged_;  // of the window that is filling
+};
+
+}  // namespace
+
+void validate(const OdinOptions& options) {
+  require_positive("odin_temperature", options.temperature);
+  require_not_negative("odin_step", options.step);
+  require_within("odin_threshold", options.threshold, 0, 1);
+}
+
+at::Tensor odin_scores(const Classifier& model, const at::Tensor& images,
+                       const OdinOptions& options) {
+  const auto tempered = [&](const at::Tensor& pixels) {
+    return model.forward(pixels, model.source(), NormStats::running())
+        .logits.div(options.temperature);
+  };
+  const at::Tensor pixels = as_floats(images);
+  at::Tensor direction;
+  {
+    const at::AutoGradMode with_gradients(true);
+    const at::Tensor leaf = as_leaf(pixels);
+    direction =
+        gradient_of(tempered(leaf).log_softmax(1).amax(1).sum(), leaf).sign_();
+  }
+  const at::NoGradGuard no_gradients;
+  return tempered(pixels.add(direction, options.step)).softmax(1).amax(1);
+}
+
+std::unique_ptr<Method> make_odin_screen(const MethodContext& context,
+                                         const OdinOptions& options,
+                                         std::unique_ptr<Method> method) {
+  validate(options);
+  return std::make_unique<OdinScreen>(context, options, std::move(method));
+}
+
+}  // namespace sotta

@@ -1,0 +1,158 @@
+#include <limits>
+
+#include <ATen/ops/rand.h>
+#include <ATen/ops/tensor.h>
+
+#include "sotta/adapt/adapter.h"
+#include "sotta/core/error.h"
+
+#include "tests/adapt/scripted_method.h"
+
+namespace sotta {
+namespace {
+
+using testing::ScriptedMethod;
+
+// An adapter around a scripted method that the test keeps a hand on.
+struct Guarded {
+  explicit Guarded(const GuardOptions& options) {
+    MethodContext context;
+    context.model = testing::golden_network();
+    context.update_interval = 2;
+    auto owned = std::make_unique<ScriptedMethod>();
+    method = owned.get();
+    adapter = std::make_unique<Adapter>("scripted", std::move(owned), context,
+                                        options);
+  }
+
+  StepResult window() { return adapter->step(at::rand({2, 3, 16, 16})); }
+  double value() const { return method->value.item<double>(); }
+
+  ScriptedMethod* method;
+  std::unique_ptr<Adapter> adapter;
+};
+
+GuardOptions with_action(const std::string& action) {
+  GuardOptions options;
+  options.action = action;
+  options.max_class_share = 1;
+  options.history = 2;
+  return options;
+}
+
+at::Tensor scalar(double value) {
+  return at::tensor(value);
+}
+
+TEST(Guard, OffLetsEverythingPass) {
+  Guarded guarded(with_action("off"));
+  guarded.method->report.loss = scalar(std::nan(""));
+  EXPECT_TRUE(guarded.window().updates[0].applied);
+  EXPECT_EQ(guarded.value(), 1);
+}
+
+TEST(Guard, SkipTakesBackAnUpdateWhoseLossIsNotFinite) {
+  Guarded guarded(with_action("skip"));
+  guarded.window();
+  guarded.method->report.loss = scalar(std::nan(""));
+
+  const StepResult result = guarded.window();
+
+  EXPECT_EQ(guarded.value(), 1);
+  EXPECT_FALSE(result.updates[0].applied);
+  EXPECT_EQ(result.guard, "loss is not finite; skip");
+  EXPECT_EQ(result.verdicts[0], Verdict::kGuard);
+  EXPECT_EQ(guarded.adapter->samples(), 4);
+}
+
+TEST(Guard, InfiniteGradientAndLargeChangeTripToo) {
+  Guarded guarded(with_action("skip"));
+  guarded.method->report.gradient_norm =
+      scalar(std::numeric_limits<double>::infinity());
+  EXPECT_EQ(guarded.window().guard, "gradient is not finite; skip");
+
+  guarded.method->report.gradient_norm = scalar(1);
+  guarded.method->report.parameter_change = scalar(1.5);
+  EXPECT_EQ(guarded.window().guard, "parameter change 1.5 is above 1; skip");
+}
+
+TEST(Guard, RollbackReturnsToTheLastGoodSnapshot) {
+  Guarded guarded(with_action("rollback"));
+  for (int i = 0; i < 3; ++i)
+    guarded.window();  // snapshot after the second
+  guarded.method->report.loss = scalar(std::nan(""));
+  guarded.window();
+  EXPECT_EQ(guarded.value(), 2);
+}
+
+TEST(Guard, ResetReturnsToTheSource) {
+  Guarded guarded(with_action("reset"));
+  for (int i = 0; i < 3; ++i)
+    guarded.window();
+  guarded.method->report.loss = scalar(std::nan(""));
+  guarded.window();
+  EXPECT_EQ(guarded.value(), 0);
+}
+
+TEST(Guard, CollapseOfThePredictedClassesTrips) {
+  GuardOptions options = with_action("skip");
+  options.max_class_share = 0.9;
+  Guarded guarded(options);
+  guarded.method->label = 3;
+  EXPECT_EQ(guarded.window().guard, "");  // not enough history yet
+  EXPECT_EQ(guarded.window().guard,
+            "100 % of the predictions are class 3; skip");
+}
+
+TEST(Guard, VariedPredictionsDoNotTrip) {
+  GuardOptions options = with_action("skip");
+  options.max_class_share = 0.9;
+  Guarded guarded(options);
+  for (int64_t i = 0; i < 6; ++i) {
+    guarded.method->label = i % 2;
+    EXPECT_EQ(guarded.window().guard, "");
+  }
+}
+
+TEST(Guard, NothingOrEverythingAdmittedForLongTrips) {
+  GuardOptions options = with_action("skip");
+  options.min_admitted_share = 0.1;
+  Guarded starved(options);
+  starved.method->verdict = Verdict::kLowConfidence;
+  starved.window();
+  EXPECT_EQ(starved.window().guard,
+            "only 0 % of the samples are admitted; skip");
+
+  options.min_admitted_share = 0;
+  options.max_admitted_share = 0.9;
+  Guarded open(options);
+  open.window();
+  EXPECT_EQ(open.window().guard, "100 % of the samples are admitted; skip");
+}
+
+TEST(Guard, HistoryStartsAfreshAfterATrip) {
+  GuardOptions options = with_action("skip");
+  options.max_class_share = 0.9;
+  Guarded guarded(options);
+  guarded.window();
+  EXPECT_NE(guarded.window().guard, "");
+  EXPECT_EQ(guarded.window().guard, "");
+}
+
+TEST(Guard, RefusesOptionsOutOfRange) {
+  GuardOptions options;
+  options.action = "panic";
+  EXPECT_THROW(validate(options), Error);
+  options = {};
+  options.max_class_share = 1.1;
+  EXPECT_THROW(validate(options), Error);
+  options = {};
+  options.history = 0;
+  EXPECT_THROW(validate(options), Error);
+  options = {};
+  options.max_parameter_change = -1;
+  EXPECT_THROW(validate(options), Error);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,40 @@
+#include "adapt/checks.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+
+namespace sotta {
+namespace {
+
+TEST(Checks, ValuesAtTheEdgePass) {
+  require_within("share", 0.0, 0, 1);
+  require_within("share", 1.0, 0, 1);
+  require_within("count", int64_t{1}, 1, 2);
+  require_not_negative("decay", 0);
+  require_one_of("memory", "fifo", {"hus", "fifo"});
+}
+
+TEST(Checks, MessagesNameOptionExpectationAndFinding) {
+  try {
+    require_within("share", 1.5, 0, 1);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "share: expected 0 to 1, got 1.5");
+  }
+}
+
+TEST(Checks, EverythingElseIsRefused) {
+  EXPECT_THROW(require_within("share", std::nan(""), 0, 1), Error);
+  EXPECT_THROW(require_within("count", int64_t{0}, 1, 2), Error);
+  EXPECT_THROW(require_positive("rate", 0), Error);
+  EXPECT_THROW(require_positive("rate", std::nan("")), Error);
+  EXPECT_THROW(require_positive("rate", INFINITY), Error);
+  EXPECT_THROW(require_not_negative("decay", -1e-9), Error);
+  EXPECT_THROW(require_one_of("memory", "lifo", {"hus", "fifo"}), Error);
+}
+
+}  // namespace
+}  // namespace sotta

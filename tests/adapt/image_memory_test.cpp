@@ -1,0 +1,77 @@
+#include "adapt/image_memory.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+
+namespace sotta {
+namespace {
+
+// Images whose every pixel is their number.
+at::Tensor numbered(int64_t first, int64_t count) {
+  return at::arange(first, first + count, at::kByte)
+      .view({-1, 1, 1, 1})
+      .expand({count, 1, 2, 2})
+      .contiguous();
+}
+
+Prediction confident(int64_t count) {
+  return {at::zeros({count}, at::kLong), at::full({count}, 0.9f),
+          at::zeros({count})};
+}
+
+ImageMemory fifo_of_three() {
+  return ImageMemory(make_fifo_memory(3, 0.5), 3, 2, Rng(0));
+}
+
+std::vector<int64_t> kept(const ImageMemory& memory) {
+  const at::Tensor pixels = memory.images().select(3, 0).select(2, 0);
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < pixels.size(0); ++i)
+    numbers.push_back(pixels[i][0].item<int64_t>());
+  return numbers;
+}
+
+TEST(ImageMemory, KeepsTheImagesOfTheSamplesItKeeps) {
+  ImageMemory memory = fifo_of_three();
+  EXPECT_TRUE(memory.empty());
+  memory.offer(numbered(10, 2), confident(2));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{10, 11}));
+  // Slots are written several times within one call.
+  memory.offer(numbered(20, 5), confident(5));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{22, 23, 24}));
+}
+
+TEST(ImageMemory, StaysBytesWhileTheStreamIsBytes) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(51, 1), confident(1));
+  EXPECT_EQ(memory.images().scalar_type(), at::kByte);
+  memory.offer(numbered(102, 1).to(at::kFloat) / 255, confident(1));
+  EXPECT_EQ(memory.images().scalar_type(), at::kFloat);
+  EXPECT_NEAR(memory.images().select(0, 0).max().item<double>(), 0.2, 1e-6);
+  EXPECT_NEAR(memory.images().select(0, 1).max().item<double>(), 0.4, 1e-6);
+}
+
+TEST(ImageMemory, RefusesASnapshotThatDoesNotFit) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(0, 3), confident(3));
+  Snapshot snapshot;
+  auto saving = StateArchive::into(snapshot);
+  memory.exchange(saving, at::kCPU);
+
+  for (const int64_t place : {0, 2}) {  // slot, label
+    Snapshot bad = snapshot;
+    bad.tensors["memory.items"] = snapshot.tensors["memory.items"].clone();
+    bad.tensors["memory.items"][place] = 99;
+    auto loading = StateArchive::from(bad);
+    EXPECT_THROW(memory.exchange(loading, at::kCPU), Error);
+  }
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{0, 1, 2}));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,38 @@
+#include "adapt/images.h"
+
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+at::Tensor bytes(int64_t value) {
+  return at::full({1, 1, 1, 1}, value, at::kByte);
+}
+at::Tensor floats(double value) {
+  return at::full({1, 1, 1, 1}, value, at::kFloat);
+}
+
+TEST(Images, BytesBecomeFractions) {
+  EXPECT_FLOAT_EQ(as_floats(bytes(51)).item<float>(), 0.2f);
+  EXPECT_FLOAT_EQ(as_floats(floats(0.7)).item<float>(), 0.7f);
+}
+
+TEST(Images, JoinKeepsBytesAndConvertsMixtures) {
+  EXPECT_EQ(join_images({}, bytes(1)).scalar_type(), at::kByte);
+  EXPECT_EQ(join_images(bytes(1), bytes(2)).scalar_type(), at::kByte);
+  const at::Tensor mixed = join_images(bytes(51), floats(0.5));
+  EXPECT_EQ(mixed.scalar_type(), at::kFloat);
+  EXPECT_FLOAT_EQ(mixed.view(-1)[0].item<float>(), 0.2f);
+  EXPECT_FLOAT_EQ(mixed.view(-1)[1].item<float>(), 0.5f);
+}
+
+TEST(Images, JoinCopies) {
+  const at::Tensor original = bytes(1);
+  const at::Tensor joined = join_images({}, original);
+  original.fill_(9);
+  EXPECT_EQ(joined.item<int64_t>(), 1);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,128 @@
+#include "sotta/adapt/snapshot.h"
+
+#include <cmath>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+// One value of every kind an archive carries.
+struct Everything {
+  at::Tensor fixed = at::zeros({3});
+  at::Tensor varying;
+  int64_t whole = 0;
+  double real = 0;
+  bool flag = false;
+  Rng rng{1};
+  std::unique_ptr<Optimiser> optimiser = make_adam({});
+
+  void exchange(StateArchive& archive) {
+    archive("fixed", fixed);
+    archive.varying("varying", varying, at::kCPU);
+    archive("whole", whole);
+    archive("real", real);
+    archive("flag", flag);
+    archive("rng", rng);
+    archive("adam", *optimiser, at::kCPU);
+  }
+
+  Snapshot save() {
+    Snapshot snapshot;
+    snapshot.method = "everything";
+    auto archive = StateArchive::into(snapshot);
+    exchange(archive);
+    return snapshot;
+  }
+  void load(const Snapshot& snapshot) {
+    auto archive = StateArchive::from(snapshot);
+    exchange(archive);
+    archive.commit();
+  }
+};
+
+Everything changed() {
+  Everything state;
+  state.fixed = at::arange(3).to(at::kFloat);
+  state.varying = at::ones({2, 2}, at::kByte);
+  state.whole = -7;
+  state.real = std::nextafter(0.1, 1);
+  state.flag = true;
+  state.rng.next();
+  state.optimiser->step(state.fixed, at::ones({3}));
+  return state;
+}
+
+TEST(Snapshot, FileAndBackKeepEveryBit) {
+  const testing::TempDir folder;
+  Everything original = changed();
+  write_snapshot(folder / "s.safetensors", original.save());
+
+  Everything copy;
+  copy.load(read_snapshot(folder / "s.safetensors"));
+
+  EXPECT_TRUE(copy.fixed.equal(original.fixed));
+  EXPECT_TRUE(copy.varying.equal(original.varying));
+  EXPECT_EQ(copy.whole, -7);
+  EXPECT_EQ(copy.real, original.real);
+  EXPECT_TRUE(copy.flag);
+  EXPECT_EQ(copy.rng.next(), original.rng.next());
+  original.optimiser->step(original.fixed, at::ones({3}));
+  copy.optimiser->step(copy.fixed, at::ones({3}));
+  EXPECT_TRUE(copy.fixed.equal(original.fixed));
+}
+
+TEST(Snapshot, IsACopy) {
+  Everything state = changed();
+  const Snapshot snapshot = state.save();
+  state.fixed.fill_(9);
+  EXPECT_FALSE(snapshot.tensors.at("fixed").equal(state.fixed));
+  state.load(snapshot);
+  state.fixed.fill_(9);
+  EXPECT_FALSE(snapshot.tensors.at("fixed").equal(state.fixed));
+}
+
+TEST(Snapshot, UndefinedTensorsStayUndefined) {
+  Everything state;
+  Everything copy = changed();
+  copy.load(state.save());
+  EXPECT_FALSE(copy.varying.defined());
+}
+
+TEST(Snapshot, AnythingThatDoesNotFitIsRefusedBeforeAnythingChanges) {
+  const Snapshot good = changed().save();
+  const auto refused = [&](const std::string& name, const at::Tensor& value) {
+    Snapshot bad = good;
+    if (value.defined())
+      bad.tensors[name] = value;
+    else
+      bad.tensors.erase(name);
+    Everything state;
+    EXPECT_THROW(state.load(bad), Error) << name;
+    EXPECT_EQ(state.whole, 0);
+    EXPECT_TRUE(state.fixed.equal(at::zeros({3})));
+  };
+  refused("fixed", at::zeros({4}));
+  refused("whole", at::zeros({2}, at::kLong));
+  refused("whole", at::zeros({1}));
+  refused("rng", at::zeros({1}, at::kLong));
+  refused("flag", {});
+  refused("adam.steps", {});
+  refused("unknown", at::zeros({1}));
+}
+
+TEST(Snapshot, AFileOfWeightsIsNoSnapshot) {
+  const testing::TempDir folder;
+  write_snapshot(folder / "s.safetensors", changed().save());
+  EXPECT_THROW(read_snapshot(folder / "none.safetensors"), Error);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -225,10 +225,10 @@ TEST_P(EveryOptimiser, LeavesNoTraceInAutograd) {
 
 TEST_P(EveryOptimiser, SameBitsAtAnyThreadCount) {
   testing::expect_same_bits_at_any_thread_count([this] {
-    const at::Tensor parameters = waves(200003, 0.7);
+    const at::Tensor parameters = waves(70003, 0.7);
     const auto optimiser = GetParam().make({});
     for (int step = 0; step < 3; ++step)
-      optimiser->step(parameters, waves(200003, 0.3 + step));
+      optimiser->step(parameters, waves(70003, 0.3 + step));
     return parameters;
   });
 }

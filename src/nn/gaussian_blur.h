@@ -1,0 +1,14 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sotta {
+
+// How many pixels the blur reaches to each side.
+constexpr int64_t kBlurReach = 2;
+
+// A 5 x 5 Gaussian blur of images [N, C, H, W] where it has all the neighbours
+// it needs: the result is [N, C, H - 4, W - 4].
+at::Tensor gaussian_blur(const at::Tensor& images, double sigma);
+
+}  // namespace sotta

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "sotta/adapt/lame.h"
 #include "sotta/adapt/sotta.h"
 #include "sotta/core/error.h"
 
@@ -35,6 +36,7 @@ MethodEntry entry(const std::string& name,
 // One line per method.
 const std::vector<MethodEntry>& registry() {
   static const std::vector<MethodEntry> entries = {
+      entry("lame", make_lame),
       entry("sotta", make_sotta),
   };
   return entries;

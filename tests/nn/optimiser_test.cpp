@@ -224,7 +224,7 @@ TEST_P(EveryOptimiser, LeavesNoTraceInAutograd) {
 }
 
 TEST_P(EveryOptimiser, SameBitsAtAnyThreadCount) {
-  testing::expect_same_bits_at_any_thread_count([this] {
+  testing::expect_same_bits_at_any_thread_count([] {
     const at::Tensor parameters = waves(70003, 0.7);
     const auto optimiser = GetParam().make({});
     for (int step = 0; step < 3; ++step)

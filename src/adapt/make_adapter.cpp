@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "sotta/adapt/lame.h"
+#include "sotta/adapt/rotta.h"
 #include "sotta/adapt/sotta.h"
 #include "sotta/core/error.h"
 
@@ -37,6 +38,7 @@ MethodEntry entry(const std::string& name,
 const std::vector<MethodEntry>& registry() {
   static const std::vector<MethodEntry> entries = {
       entry("lame", make_lame),
+      entry("rotta", make_rotta),
       entry("sotta", make_sotta),
   };
   return entries;

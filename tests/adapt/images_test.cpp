@@ -3,6 +3,9 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
+#include "sotta/core/error.h"
+#include "sotta/models/resnet.h"
+
 namespace sotta {
 namespace {
 
@@ -32,6 +35,22 @@ TEST(Images, JoinCopies) {
   const at::Tensor joined = join_images({}, original);
   original.fill_(9);
   EXPECT_EQ(joined.item<int64_t>(), 1);
+}
+
+TEST(Images, OnlyGreyAndColourCanBeAugmented) {
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    ResNetSpec spec;
+    spec.widths = {2};
+    spec.blocks = {1};
+    spec.channels = channels;
+    const std::vector<double> one(static_cast<size_t>(channels), 1);
+    const auto model =
+        make_resnet(spec, random_resnet_state(spec, Rng(0)), {one, one});
+    if (channels % 2 == 1)
+      EXPECT_NO_THROW(require_augmentable(*model)) << channels;
+    else
+      EXPECT_THROW(require_augmentable(*model), Error) << channels;
+  }
 }
 
 }  // namespace

@@ -129,13 +129,25 @@ inline void expect_number(const Trace& trace, const std::string& name,
       << name << " of window " << window;
 }
 
-// Everything that all methods have: predictions, admissions, parameters and
-// statistics after each window, and the numbers of each update.
-inline void expect_window(const Trace& trace, int64_t window,
-                          const Adapter& adapter, const StepResult& result) {
+// What a step says: predictions, admissions and the numbers of the update.
+inline void expect_result(const Trace& trace, int64_t window,
+                          const StepResult& result) {
   EXPECT_TRUE(trace.matches("logits", window, result.logits));
   EXPECT_EQ(admitted(result.verdicts), bytes_of(trace.at("admitted", window)))
       << "window " << window;
+  ASSERT_EQ(result.updates.size(), 1u);
+  const UpdateReport& update = result.updates[0];
+  expect_number(trace, "loss", window, update.loss);
+  expect_number(trace, "grad_norm", window, update.gradient_norm);
+  expect_number(trace, "perturbed_loss", window, update.perturbed_loss);
+  expect_number(trace, "perturbation_norm", window, update.perturbation_norm);
+}
+
+// The same, and parameters and statistics after the window, for methods with
+// one network.
+inline void expect_window(const Trace& trace, int64_t window,
+                          const Adapter& adapter, const StepResult& result) {
+  expect_result(trace, window, result);
   const ModelState state = adapter.state();
   if (trace.has("affine")) {
     EXPECT_TRUE(trace.matches("affine", window, state.affine));
@@ -144,12 +156,6 @@ inline void expect_window(const Trace& trace, int64_t window,
     EXPECT_TRUE(trace.matches("running_mean", window, state.running_mean));
     EXPECT_TRUE(trace.matches("running_var", window, state.running_var));
   }
-  ASSERT_EQ(result.updates.size(), 1u);
-  const UpdateReport& update = result.updates[0];
-  expect_number(trace, "loss", window, update.loss);
-  expect_number(trace, "grad_norm", window, update.gradient_norm);
-  expect_number(trace, "perturbed_loss", window, update.perturbed_loss);
-  expect_number(trace, "perturbation_norm", window, update.perturbation_norm);
 }
 
 }  // namespace sotta::testing

@@ -1,0 +1,192 @@
+#include "sotta/adapt/rotta.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+
+#include "sotta/core/error.h"
+#include "sotta/nn/augment.h"
+#include "sotta/nn/losses.h"
+
+#include "tests/adapt/trace.h"
+
+namespace sotta {
+namespace {
+
+using testing::close;
+using testing::Trace;
+
+std::vector<int64_t> memory_ages(const Snapshot& snapshot) {
+  const at::Tensor items = snapshot.tensors.at("memory.items");
+  std::vector<int64_t> ages;
+  for (int64_t i = 5; i < items.numel(); i += 6)
+    ages.push_back(items[i].item<int64_t>());
+  return ages;
+}
+
+class RottaGolden : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RottaGolden, TenWindowsEqualPyTorch) {
+  const Trace trace(GetParam());
+  const auto adapter =
+      make_adapter("rotta", trace.context(), Preset::kClean, trace.options());
+  for (int64_t window = 0; window < 10; ++window) {
+    const StepResult result = adapter->step(trace.window(window));
+    testing::expect_result(trace, window, result);
+    EXPECT_EQ(testing::memory_samples(*adapter),
+              testing::expected_samples(trace, window))
+        << "window " << window;
+
+    const Snapshot now = adapter->snapshot();
+    auto ages = memory_ages(now);
+    ages.resize(16, -1);
+    EXPECT_TRUE(at::tensor(ages, at::kLong).equal(trace.at("ages", window)))
+        << "window " << window;
+    for (const std::string name : {"affine", "running_mean", "running_var"}) {
+      EXPECT_TRUE(
+          trace.matches(name, window, now.tensors.at("student_" + name)));
+      EXPECT_TRUE(trace.matches("teacher_" + name, window,
+                                now.tensors.at("teacher_" + name)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Traces, RottaGolden,
+                         ::testing::Values("rotta_clean", "rotta_paper"),
+                         [](const auto& test) {
+                           return std::string(test.param);
+                         });
+
+MethodContext tiny_context() {
+  MethodContext context;
+  context.model = testing::golden_network();
+  context.rng = Rng(5);
+  context.update_interval = 16;
+  return context;
+}
+
+std::unique_ptr<Adapter> make(const OptionMap& changes = {}) {
+  return make_adapter("rotta", tiny_context(), Preset::kClean, changes);
+}
+
+at::Tensor first_window() {
+  return testing::golden_stream().slice(0, 0, 16);
+}
+
+TEST(Rotta, PredictsTheFirstWindowAsTheSourceModel) {
+  const auto adapter = make();
+  const auto& model = adapter->model();
+  const at::Tensor expected =
+      model.forward(first_window(), model.source(), NormStats::running())
+          .logits;
+  EXPECT_TRUE(adapter->step(first_window()).logits.equal(expected));
+}
+
+// What the memory holds is taken from the memory; its own tests say whether
+// that is right.
+TEST(Rotta, TheFirstUpdateByItsFormulas) {
+  const auto adapter = make({{"memory_capacity", int64_t{16}}});
+  const auto& model = adapter->model();
+  const ModelState& source = model.source();
+  const StepResult result = adapter->step(first_window());
+  const Snapshot after = adapter->snapshot();
+
+  const auto samples = testing::memory_samples(*adapter);
+  const at::Tensor memory =
+      first_window().index_select(0, at::tensor(samples, at::kLong));
+  const at::Tensor pixels = memory.to(at::kFloat).div(255);
+  const at::Tensor ages = at::tensor(memory_ages(after), at::kFloat) / 16;
+  Rng rng = Rng(5).child("augment");
+  const auto stats = NormStats::blended(0.05);
+  const auto teacher = model.forward(pixels, source, stats);
+  const auto student = model.forward(augment(pixels, rng), source, stats);
+  const at::Tensor weights = (-ages).exp() / (1 + (-ages).exp());
+  const at::Tensor loss =
+      (weights * distillation_loss(student.logits, teacher.logits)).mean();
+
+  const UpdateReport& update = result.updates.at(0);
+  EXPECT_NEAR(number(update.loss), loss.item<double>(), 1e-6);
+  EXPECT_TRUE(
+      close(after.tensors.at("teacher_running_mean"), teacher.batch_mean));
+  EXPECT_TRUE(
+      close(after.tensors.at("student_running_var"), student.batch_var));
+  // Adam's first step moves every parameter by the learning rate, and the
+  // teacher follows by a thousandth of that.
+  const at::Tensor step =
+      (after.tensors.at("student_affine") - source.affine).abs();
+  EXPECT_LE(step.max().item<double>(), 1.001e-3);
+  EXPECT_GT(step.max().item<double>(), 0.99e-3);
+  EXPECT_TRUE(close(
+      after.tensors.at("teacher_affine"),
+      0.999 * source.affine + 0.001 * after.tensors.at("student_affine")));
+}
+
+TEST(Rotta, TheTeacherIsWhatPredictsAndIsExported) {
+  const auto adapter = make();
+  adapter->step(first_window());
+  const Snapshot now = adapter->snapshot();
+  EXPECT_TRUE(adapter->state().affine.equal(now.tensors.at("teacher_affine")));
+  const at::Tensor expected =
+      adapter->model()
+          .forward(first_window(), adapter->state(), NormStats::running())
+          .logits;
+  EXPECT_TRUE(adapter->step(first_window()).logits.equal(expected));
+}
+
+TEST(Rotta, TheBodyStaysTheSource) {
+  const auto adapter = make();
+  adapter->step(first_window());
+  EXPECT_TRUE(adapter->state().body.is_same(adapter->model().source().body));
+}
+
+TEST(Rotta, TheTeacherFollowsEvenWithAnEmptyMemory) {
+  const auto adapter = make({{"teacher_momentum", 1.0}});
+  adapter->step(first_window());  // moves the student only
+  Snapshot state = adapter->snapshot();
+  EXPECT_TRUE(state.tensors.at("teacher_affine")
+                  .equal(adapter->model().source().affine));
+  state.tensors["memory.items"] = at::tensor(std::vector<int64_t>{}, at::kLong);
+
+  RottaOptions options;
+  options.teacher_momentum = 0;
+  const auto method = make_rotta(tiny_context(), options);
+  for (const auto* counter :
+       {"adapter.pending", "adapter.samples", "adapter.updates"})
+    state.tensors.erase(counter);
+  auto archive = StateArchive::from(state);
+  method->exchange(archive);
+  archive.commit();
+
+  const UpdateReport report = method->update();
+  EXPECT_FALSE(report.applied);
+  EXPECT_EQ(report.skipped, "the memory is empty");
+  EXPECT_TRUE(
+      close(method->state().affine, state.tensors.at("student_affine")));
+}
+
+TEST(Rotta, RefusedSamplesAreAMatterOfClassBalance) {
+  const auto adapter = make({{"memory_capacity", int64_t{5}}});
+  const auto verdicts = adapter->step(first_window()).verdicts;
+  const auto kept = testing::admitted(verdicts);
+  EXPECT_GT(std::count(kept.begin(), kept.end(), 0), 0);
+  for (const Verdict verdict : verdicts)
+    EXPECT_TRUE(verdict == Verdict::kAdmitted ||
+                verdict == Verdict::kClassBalance);
+}
+
+TEST(Rotta, PresetsDifferInTheQuota) {
+  EXPECT_TRUE(RottaOptions::preset(Preset::kClean, 10).quota_first);
+  EXPECT_FALSE(RottaOptions::preset(Preset::kPaper, 10).quota_first);
+}
+
+TEST(Rotta, RefusesOptionsOutOfRange) {
+  const auto refuses = [](const std::string& name, const OptionValue& value) {
+    EXPECT_THROW(make({{name, value}}), Error) << name;
+  };
+  refuses("memory_capacity", int64_t{0});
+  refuses("batch_share", 1.1);
+  refuses("teacher_momentum", -0.1);
+  refuses("learning_rate", 0.0);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/max_pool2d.h>
@@ -14,6 +13,7 @@
 
 #include "sotta/core/error.h"
 #include "sotta/nn/batch_norm.h"
+#include "sotta/nn/convolution.h"
 
 #include "models/resnet_plan.h"
 
@@ -50,7 +50,7 @@ class Pass {
 
   at::Tensor conv_norm(const at::Tensor& input, const ConvNorm& layer) const {
     const at::Tensor output =
-        at::conv2d(input, body_[layer.conv], {}, layer.stride, layer.padding);
+        convolution(input, body_[layer.conv], layer.stride, layer.padding);
     const size_t n = layer.norm;
     NormVectors vectors{affine_[2 * n],
                         affine_[2 * n + 1],

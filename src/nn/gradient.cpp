@@ -10,10 +10,17 @@ at::Tensor as_leaf(const at::Tensor& values) {
 }
 
 at::Tensor gradient_of(const at::Tensor& loss, const at::Tensor& leaf) {
-  const auto gradients = torch::autograd::grad(
-      {loss}, {leaf}, /*grad_outputs=*/{}, /*retain_graph=*/false,
+  return gradients_of(loss, {leaf})[0];
+}
+
+std::vector<at::Tensor> gradients_of(const at::Tensor& loss,
+                                     const std::vector<at::Tensor>& leaves) {
+  auto gradients = torch::autograd::grad(
+      {loss}, leaves, /*grad_outputs=*/{}, /*retain_graph=*/false,
       /*create_graph=*/false, /*allow_unused=*/true);
-  return gradients[0].defined() ? gradients[0] : at::zeros_like(leaf);
+  for (size_t i = 0; i < leaves.size(); ++i)
+    if (!gradients[i].defined()) gradients[i] = at::zeros_like(leaves[i]);
+  return gradients;
 }
 
 }  // namespace sotta

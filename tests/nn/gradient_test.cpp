@@ -27,5 +27,16 @@ TEST(Gradient, IsZeroWhereNothingDepends) {
   EXPECT_TRUE(gradient_of(used.sum(), unused).equal(at::arange(2) * 0.0));
 }
 
+TEST(Gradient, OfSeveralLeavesComesInTheirOrder) {
+  const at::Tensor first = as_leaf(at::arange(3, at::kFloat));
+  const at::Tensor second = as_leaf(at::arange(3, 6, at::kFloat));
+  const at::Tensor unused = as_leaf(at::arange(2, at::kFloat));
+  const auto gradients =
+      gradients_of((first * second).sum(), {second, unused, first});
+  EXPECT_TRUE(gradients.at(0).equal(first));
+  EXPECT_TRUE(gradients.at(1).equal(at::arange(2) * 0.0));
+  EXPECT_TRUE(gradients.at(2).equal(second));
+}
+
 }  // namespace
 }  // namespace sotta

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include <ATen/core/Tensor.h>
 
 namespace sotta {
@@ -10,5 +12,9 @@ at::Tensor as_leaf(const at::Tensor& values);
 // d(loss)/d(leaf), detached. Frees the graph. Zero where the loss does not
 // depend on the leaf.
 at::Tensor gradient_of(const at::Tensor& loss, const at::Tensor& leaf);
+
+// The same for several leaves in one pass back, in their order.
+std::vector<at::Tensor> gradients_of(const at::Tensor& loss,
+                                     const std::vector<at::Tensor>& leaves);
 
 }  // namespace sotta

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+namespace sotta {
+
+// Convolution without bias: input [N, C, H, W], weight [O, C, h, w], the same
+// stride and padding in both directions.
+//
+// LibTorch's fast CPU library sums the gradient of the weight in an order that
+// depends on the number of threads. Here it is summed image by image, with the
+// same bits at any thread count, at two to three times that gradient's cost.
+// Without a weight to train, and on other devices, it is plain at::conv2d.
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
+                       int64_t stride, int64_t padding);
+
+}  // namespace sotta

@@ -1,0 +1,61 @@
+#include "sotta/nn/convolution.h"
+
+#include <array>
+#include <tuple>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_slow_conv2d_backward.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/convolution_backward.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace sotta {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Convolution : torch::autograd::Function<Convolution> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
+                            const at::Tensor& weight, int64_t stride,
+                            int64_t padding) {
+    context->save_for_backward({input, weight});
+    context->saved_data["stride"] = stride;
+    context->saved_data["padding"] = padding;
+    return at::conv2d(input, weight, {}, stride, padding);
+  }
+
+  static variable_list backward(AutogradContext* context,
+                                const variable_list& output_gradients) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &input = saved[0], &weight = saved[1];
+    const at::Tensor& gradient = output_gradients[0];
+    const int64_t step = context->saved_data["stride"].toInt();
+    const int64_t border = context->saved_data["padding"].toInt();
+    const std::array<int64_t, 2> stride{step, step}, padding{border, border};
+
+    at::Tensor input_gradient;
+    if (context->needs_input_grad(0))
+      input_gradient = std::get<0>(at::convolution_backward(
+          gradient, input, weight, /*bias_sizes=*/c10::nullopt, stride, padding,
+          /*dilation=*/{1, 1}, /*transposed=*/false, /*output_padding=*/{0, 0},
+          /*groups=*/1, /*output_mask=*/{true, false, false}));
+    const at::Tensor weight_gradient = std::get<1>(at::_slow_conv2d_backward(
+        gradient, input, weight, weight.sizes().slice(2), stride, padding,
+        /*output_mask=*/{false, true, false}));
+    const at::Tensor none;
+    return {input_gradient, weight_gradient, none, none};
+  }
+};
+
+}  // namespace
+
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
+                       int64_t stride, int64_t padding) {
+  const bool trained = weight.requires_grad() && at::GradMode::is_enabled();
+  return trained && input.is_cpu()
+             ? Convolution::apply(input, weight, stride, padding)
+             : at::conv2d(input, weight, {}, stride, padding);
+}
+
+}  // namespace sotta

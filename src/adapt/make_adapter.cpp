@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "sotta/adapt/cotta.h"
 #include "sotta/adapt/lame.h"
 #include "sotta/adapt/rotta.h"
 #include "sotta/adapt/sotta.h"
@@ -37,6 +38,7 @@ MethodEntry entry(const std::string& name,
 // One line per method.
 const std::vector<MethodEntry>& registry() {
   static const std::vector<MethodEntry> entries = {
+      entry("cotta", make_cotta),
       entry("lame", make_lame),
       entry("rotta", make_rotta),
       entry("sotta", make_sotta),

@@ -1,13 +1,7 @@
 // The batched forward pass of 64 CIFAR images through ResNet18, ours beside a
-// bare LibTorch module's. Both run in every iteration, so that the noise of a
-// shared machine falls on both; `ratio` is the median of the paired ratios.
-#include <algorithm>
-#include <chrono>
-#include <vector>
-
+// bare LibTorch module's; `ratio` is the median of the paired ratios.
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <benchmark/benchmark.h>
 #include <c10/core/InferenceMode.h>
@@ -16,22 +10,10 @@
 #include "sotta/models/resnet.h"
 
 #include "bench/bare_resnet18.h"
+#include "bench/paired.h"
 
 namespace sotta::bench {
 namespace {
-
-template <class Work>
-double seconds(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 void forward_beside_bare_module(benchmark::State& state) {
   at::set_num_threads(static_cast<int>(available_cores()));
@@ -55,19 +37,12 @@ void forward_beside_bare_module(benchmark::State& state) {
   run_bare();
   run_ours();
 
-  std::vector<double> ours_seconds, bare_seconds, ratios;
-  for (auto _ : state) {
-    // Alternate who goes first.
-    const bool ours_first = ratios.size() % 2 == 0;
-    const double first = ours_first ? seconds(run_ours) : seconds(run_bare);
-    const double second = ours_first ? seconds(run_bare) : seconds(run_ours);
-    ours_seconds.push_back(ours_first ? first : second);
-    bare_seconds.push_back(ours_first ? second : first);
-    ratios.push_back(ours_seconds.back() / bare_seconds.back());
-  }
-  state.counters["ours_ms"] = 1e3 * median(ours_seconds);
-  state.counters["bare_ms"] = 1e3 * median(bare_seconds);
-  state.counters["ratio"] = median(ratios);
+  Paired times;
+  for (auto _ : state)
+    times.run(run_ours, run_bare);
+  state.counters["ours_ms"] = times.first_ms();
+  state.counters["bare_ms"] = times.second_ms();
+  state.counters["ratio"] = times.ratio();
 }
 BENCHMARK(forward_beside_bare_module)
     ->Iterations(21)

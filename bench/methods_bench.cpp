@@ -1,0 +1,83 @@
+// One window of 64 CIFAR images through ResNet18 under every method, as a
+// multiple of F, one batched inference forward in the same run. Thresholds are
+// set so that every method does its full work on random images.
+#include <map>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/randint.h>
+#include <benchmark/benchmark.h>
+#include <c10/core/InferenceMode.h>
+
+#include "sotta/adapt/make_adapter.h"
+#include "sotta/core/threads.h"
+#include "sotta/models/resnet.h"
+
+#include "bench/paired.h"
+
+namespace sotta::bench {
+namespace {
+
+std::shared_ptr<const Classifier> resnet18() {
+  const ResNetSpec spec = named_resnet("resnet18", 10);
+  return make_resnet(spec, random_resnet_state(spec, Rng(0)),
+                     {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}});
+}
+
+at::Tensor images() {
+  return at::randint(256, {64, 3, 32, 32}).to(at::kByte);
+}
+
+// Full work: everything is confident, reliable and new enough.
+OptionMap full_work(const std::string& method) {
+  if (method == "sotta") return {{"min_confidence", 0.0}};
+  if (method == "eata")
+    return {{"entropy_margin", 10.0}, {"redundancy_margin", 2.0}};
+  if (method == "sar")
+    return {{"entropy_margin", 10.0}, {"reset_threshold", 0.0}};
+  return {};
+}
+
+void window(benchmark::State& state, const std::string& method) {
+  at::set_num_threads(static_cast<int>(available_cores()));
+  MethodContext context;
+  context.model = resnet18();
+  context.source_images = images();
+  const auto adapter =
+      make_adapter(method, context, Preset::kClean, full_work(method));
+  const at::Tensor batch = images();
+
+  const auto forward = [&] {
+    const c10::InferenceMode no_gradients;
+    benchmark::DoNotOptimize(context.model->forward(
+        batch, context.model->source(), NormStats::running()));
+  };
+  const auto step = [&] { benchmark::DoNotOptimize(adapter->step(batch)); };
+  forward();
+  step();
+
+  Paired times;
+  for (auto _ : state)
+    times.run(step, forward);
+  state.counters["window_ms"] = times.first_ms();
+  state.counters["F_ms"] = times.second_ms();
+  state.counters["in_F"] = times.ratio();
+}
+
+void register_methods() {
+  for (const auto& method : method_names())
+    benchmark::RegisterBenchmark(
+        method.c_str(),
+        [method](benchmark::State& state) { window(state, method); })
+        ->Iterations(method == "cotta" ? 3 : 11)
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+}
+
+}  // namespace
+}  // namespace sotta::bench
+
+int main(int argc, char** argv) {
+  sotta::bench::register_methods();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -36,13 +36,23 @@ bool ends_with(const std::string& text, const std::string& end) {
          text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+constexpr const char* kNormParts[] = {".weight", ".bias", ".running_mean",
+                                      ".running_var"};
+
+std::set<std::string> norm_names(const std::vector<NormLayer>& layers) {
+  std::set<std::string> names;
+  for (const auto& layer : layers)
+    for (const char* part : kNormParts)
+      names.insert(layer.name + part);
+  return names;
+}
+
 std::map<std::string, Shape> expected_shapes(const ResNetPlan& plan) {
   std::map<std::string, Shape> shapes;
   for (const auto& tensor : plan.body)
     shapes[tensor.name] = tensor.shape;
   for (const auto& norm : plan.norms)
-    for (const char* part :
-         {".weight", ".bias", ".running_mean", ".running_var"})
+    for (const char* part : kNormParts)
       shapes[norm.name + part] = {norm.channels};
   return shapes;
 }
@@ -134,12 +144,7 @@ std::unique_ptr<Classifier> make_classifier(const TensorFile& tensors,
 
 TensorFile export_weights(const Classifier& model, const ModelState& state,
                           WeightPrecision precision) {
-  std::set<std::string> norm_tensors;
-  for (const auto& norm : model.norm_layers())
-    for (const char* part :
-         {".weight", ".bias", ".running_mean", ".running_var"})
-      norm_tensors.insert(norm.name + part);
-
+  const auto norm_tensors = norm_names(model.norm_layers());
   TensorFile file;
   for (const auto& [name, tensor] : model.named_tensors(state)) {
     const bool half =
@@ -149,6 +154,38 @@ TensorFile export_weights(const Classifier& model, const ModelState& state,
   file.metadata["mean"] = format_number_list(model.normalisation().mean);
   file.metadata["std"] = format_number_list(model.normalisation().std);
   return file;
+}
+
+TensorFile export_norm(const Classifier& model, const ModelState& state) {
+  TensorFile file;
+  const auto tensors = model.named_tensors(state);
+  for (const auto& name : norm_names(model.norm_layers()))
+    file.tensors[name] = to_array(tensors.at(name));
+  return file;
+}
+
+ModelState apply_norm(const Classifier& model, const ModelState& base,
+                      const TensorFile& norm, const std::string& subject) {
+  ModelState state = base.clone_norm();
+  const auto names = norm_names(model.norm_layers());
+  const auto targets = model.named_tensors(state);
+  for (const auto& name : names) {
+    const auto found = norm.tensors.find(name);
+    if (found == norm.tensors.end() ||
+        found->second.shape != targets.at(name).sizes().vec())
+      fail(ErrorKind::kBadFormat, subject,
+           "expected the norm layers of this model, \"" + name +
+               "\" is missing or of another shape");
+  }
+  if (norm.tensors.size() != names.size())
+    fail(ErrorKind::kBadFormat, subject,
+         "expected " + std::to_string(names.size()) +
+             " tensors of norm layers, got " +
+             std::to_string(norm.tensors.size()));
+  // The targets are views of the new state's vectors.
+  for (const auto& name : names)
+    targets.at(name).copy_(to_tensor(norm.tensors.at(name)));
+  return state;
 }
 
 }  // namespace sotta

@@ -90,6 +90,31 @@ TEST(Weights, NormalisationMustComeFromSomewhere) {
             "commas, got \"0.1,x\"");
 }
 
+TEST(Weights, NormLayersAloneRestoreWhatAdaptationChanged) {
+  const auto model = small_network();
+  ModelState adapted = model->source().clone_norm();
+  adapted.affine.add_(0.5);
+  adapted.running_mean.sub_(1);
+  const TensorFile delta = export_norm(*model, adapted);
+
+  const ModelState restored =
+      apply_norm(*model, model->source(), delta, "delta");
+
+  EXPECT_TRUE(restored.affine.equal(adapted.affine));
+  EXPECT_TRUE(restored.running_mean.equal(adapted.running_mean));
+  EXPECT_FALSE(model->source().affine.equal(adapted.affine));
+}
+
+TEST(Weights, NormLayersOfAnotherModelAreRefused) {
+  const auto model = small_network();
+  TensorFile delta = export_norm(*model, model->source());
+  delta.tensors.erase("bn1.bias");
+  EXPECT_THROW(apply_norm(*model, model->source(), delta, "delta"), Error);
+  delta = export_norm(*model, model->source());
+  delta.tensors["extra"] = delta.tensors["bn1.bias"];
+  EXPECT_THROW(apply_norm(*model, model->source(), delta, "delta"), Error);
+}
+
 TEST(Weights, FileThatIsNoNetworkIsRefused) {
   EXPECT_NE(message_of({}, {}).find("not a ResNet"), std::string::npos);
 }

@@ -44,4 +44,13 @@ enum class WeightPrecision {
 TensorFile export_weights(const Classifier& model, const ModelState& state,
                           WeightPrecision precision = WeightPrecision::kFloat);
 
+// Only the norm layers of a state: all that most methods change, some
+// kilobytes.
+TensorFile export_norm(const Classifier& model, const ModelState& state);
+
+// The state that `base` becomes with the norm layers of `norm` in place of its
+// own. Throws Error(kBadFormat) naming `subject` if they do not fit the model.
+ModelState apply_norm(const Classifier& model, const ModelState& base,
+                      const TensorFile& norm, const std::string& subject);
+
 }  // namespace sotta

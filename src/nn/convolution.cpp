@@ -37,7 +37,8 @@ struct Convolution : torch::autograd::Function<Convolution> {
     at::Tensor input_gradient;
     if (context->needs_input_grad(0))
       input_gradient = std::get<0>(at::convolution_backward(
-          gradient, input, weight, /*bias_sizes=*/c10::nullopt, stride, padding,
+          gradient, input, weight, /*bias_sizes=*/at::OptionalIntArrayRef(),
+          stride, padding,
           /*dilation=*/{1, 1}, /*transposed=*/false, /*output_padding=*/{0, 0},
           /*groups=*/1, /*output_mask=*/{true, false, false}));
     const at::Tensor weight_gradient = std::get<1>(at::_slow_conv2d_backward(

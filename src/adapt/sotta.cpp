@@ -38,6 +38,7 @@ class Sotta : public Method {
   Sotta(const MethodContext& context, const SottaOptions& options)
       : options_(options),
         model_(context.model),
+        measure_loss_after_(context.measure_loss_after),
         state_(model_->source().clone_norm()),
         mask_(trainable_mask(*model_, options.frozen)),
         optimiser_(make_adam(
@@ -95,6 +96,7 @@ class Sotta : public Method {
     optimiser_->step(state_.affine, gradient);
     report.parameter_change = state_.affine.sub(before).norm();
     report.applied = true;
+    if (measure_loss_after_) report.loss_after = loss_now(images);
     if (options_.memory == "hus_cleared") memory_.clear();
     return report;
   }
@@ -124,11 +126,20 @@ class Sotta : public Method {
     ModelState state = state_;
     state.affine = leaf;
     ForwardResult result = model_->forward(images, state, NormStats::batch());
-    at::Tensor loss = entropy(result.logits).mean();
-    if (options_.entropy_per_class) loss = loss.div(model_->classes());
+    const at::Tensor loss = loss_of(result);
     at::Tensor gradient = gradient_of(loss, leaf);
     if (mask_.defined()) gradient.mul_(mask_);
     return {loss.detach(), gradient, std::move(result)};
+  }
+
+  at::Tensor loss_of(const ForwardResult& result) const {
+    const at::Tensor loss = entropy(result.logits).mean();
+    return options_.entropy_per_class ? loss.div(model_->classes()) : loss;
+  }
+
+  at::Tensor loss_now(const at::Tensor& images) const {
+    const at::NoGradGuard no_gradients;
+    return loss_of(model_->forward(images, state_, NormStats::batch()));
   }
 
   void blend_statistics(const ForwardResult& result) {
@@ -138,6 +149,7 @@ class Sotta : public Method {
 
   SottaOptions options_;
   std::shared_ptr<const Classifier> model_;
+  bool measure_loss_after_;
   ModelState state_;
   at::Tensor mask_;
   std::unique_ptr<Optimiser> optimiser_;

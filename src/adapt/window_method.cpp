@@ -11,7 +11,9 @@
 namespace sotta {
 
 WindowMethod::WindowMethod(const MethodContext& context)
-    : state_(context.model->source().clone_norm()), model_(context.model) {}
+    : state_(context.model->source().clone_norm()),
+      model_(context.model),
+      measure_loss_after_(context.measure_loss_after) {}
 
 at::Tensor WindowMethod::predict(const at::Tensor& images) const {
   const at::NoGradGuard no_gradients;
@@ -52,7 +54,16 @@ UpdateReport WindowMethod::update() {
     }
     pass = run(images, as_leaf(state_.affine));
   }
+  const at::AutoGradMode with_gradients(true);
   return adapt(pass);
+}
+
+at::Tensor WindowMethod::loss_after(const at::Tensor& images,
+                                    const Loss& loss) const {
+  if (!measure_loss_after_) return {};
+  const at::NoGradGuard no_gradients;
+  return loss({images, state_.affine,
+               model_->forward(images, state_, NormStats::batch())});
 }
 
 void WindowMethod::exchange(StateArchive& archive) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <ATen/core/Tensor.h>
@@ -30,11 +31,18 @@ class WindowMethod : public Method {
     ForwardResult result;
   };
 
+  // A loss as a function of a pass.
+  using Loss = std::function<at::Tensor(const Pass&)>;
+
   // Runs a pass with gradients from `affine` on.
   Pass run(const at::Tensor& images, const at::Tensor& affine) const;
 
-  // The update proper.
+  // The update proper. Gradients are on.
   virtual UpdateReport adapt(const Pass& pass) = 0;
+
+  // The loss on these images with the parameters as they are now; undefined
+  // unless the context asks for it.
+  at::Tensor loss_after(const at::Tensor& images, const Loss& loss) const;
 
   const Classifier& model() const { return *model_; }
   at::Device device() const { return state_.affine.device(); }
@@ -43,6 +51,7 @@ class WindowMethod : public Method {
 
  private:
   std::shared_ptr<const Classifier> model_;
+  bool measure_loss_after_;
   at::Tensor waiting_;  // images of the window that is filling
   Pass ready_;          // the whole window's pass, if it is at hand
 };

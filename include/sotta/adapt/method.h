@@ -29,6 +29,9 @@ struct MethodContext {
   // [N, C, H, W]. EATA needs some, SoTTA's automatic threshold can use them;
   // undefined if there are none.
   at::Tensor source_images;
+
+  // Spend one more forward pass per update on UpdateReport::loss_after?
+  bool measure_loss_after = false;
 };
 
 // What a method made of a part of a window.

@@ -2,10 +2,12 @@
 
 #include <functional>
 
+#include "sotta/adapt/bn_stats.h"
 #include "sotta/adapt/cotta.h"
 #include "sotta/adapt/lame.h"
 #include "sotta/adapt/rotta.h"
 #include "sotta/adapt/sotta.h"
+#include "sotta/adapt/source.h"
 #include "sotta/core/error.h"
 
 namespace sotta {
@@ -38,6 +40,8 @@ MethodEntry entry(const std::string& name,
 // One line per method.
 const std::vector<MethodEntry>& registry() {
   static const std::vector<MethodEntry> entries = {
+      entry("source", make_source),
+      entry("bn_stats", make_bn_stats),
       entry("cotta", make_cotta),
       entry("lame", make_lame),
       entry("rotta", make_rotta),

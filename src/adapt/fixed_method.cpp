@@ -1,0 +1,49 @@
+#include "adapt/fixed_method.h"
+
+#include <ATen/core/grad_mode.h>
+
+namespace sotta {
+namespace {
+
+class FixedMethod : public Method {
+ public:
+  FixedMethod(const MethodContext& context, NormStats stats)
+      : model_(context.model), stats_(stats) {}
+
+  at::Tensor predict(const at::Tensor& images) const override {
+    const at::NoGradGuard no_gradients;
+    return model_->forward(images, model_->source(), stats_).logits;
+  }
+
+  Observation observe(const at::Tensor& images, bool) override {
+    Observation seen;
+    seen.logits = predict(images);
+    seen.prediction = classify(seen.logits);
+    seen.verdicts.assign(static_cast<size_t>(images.size(0)),
+                         Verdict::kNotScreened);
+    return seen;
+  }
+
+  UpdateReport update() override {
+    UpdateReport report;
+    report.skipped = "the method does not adapt";
+    return report;
+  }
+
+  void exchange(StateArchive&) override {}
+
+  ModelState state() const override { return model_->source(); }
+
+ private:
+  std::shared_ptr<const Classifier> model_;
+  NormStats stats_;
+};
+
+}  // namespace
+
+std::unique_ptr<Method> make_fixed_method(const MethodContext& context,
+                                          NormStats stats) {
+  return std::make_unique<FixedMethod>(context, stats);
+}
+
+}  // namespace sotta

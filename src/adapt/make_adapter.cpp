@@ -5,9 +5,11 @@
 #include "sotta/adapt/bn_stats.h"
 #include "sotta/adapt/cotta.h"
 #include "sotta/adapt/lame.h"
+#include "sotta/adapt/pseudo_label.h"
 #include "sotta/adapt/rotta.h"
 #include "sotta/adapt/sotta.h"
 #include "sotta/adapt/source.h"
+#include "sotta/adapt/tent.h"
 #include "sotta/core/error.h"
 
 namespace sotta {
@@ -42,6 +44,8 @@ const std::vector<MethodEntry>& registry() {
   static const std::vector<MethodEntry> entries = {
       entry("source", make_source),
       entry("bn_stats", make_bn_stats),
+      entry("pseudo_label", make_pseudo_label),
+      entry("tent", make_tent),
       entry("cotta", make_cotta),
       entry("lame", make_lame),
       entry("rotta", make_rotta),

@@ -1,0 +1,45 @@
+#include "sotta/adapt/pseudo_label.h"
+
+#include "sotta/nn/losses.h"
+
+#include "adapt/checks.h"
+#include "adapt/window_step.h"
+
+namespace sotta {
+namespace {
+
+class PseudoLabel : public WindowStep {
+ public:
+  PseudoLabel(const MethodContext& context, const PseudoLabelOptions& options)
+      : WindowStep(context, make_adam({options.learning_rate, 0.9, 0.999, 1e-8,
+                                       options.weight_decay})) {}
+
+ private:
+  // All samples, however unsure.
+  UpdateReport adapt(const Pass& window) override {
+    return descend_on_all(window, [](const Pass& pass) {
+      return pseudo_label_loss(pass.result.logits).mean();
+    });
+  }
+};
+
+}  // namespace
+
+PseudoLabelOptions PseudoLabelOptions::preset(Preset preset, int64_t classes) {
+  PseudoLabelOptions options;
+  options.weight_decay = weight_decay_of(preset, classes);
+  return options;
+}
+
+void validate(const PseudoLabelOptions& options) {
+  require_positive("learning_rate", options.learning_rate);
+  require_not_negative("weight_decay", options.weight_decay);
+}
+
+std::unique_ptr<Method> make_pseudo_label(const MethodContext& context,
+                                          const PseudoLabelOptions& options) {
+  validate(options);
+  return std::make_unique<PseudoLabel>(context, options);
+}
+
+}  // namespace sotta

@@ -1,0 +1,62 @@
+#include "sotta/adapt/tent.h"
+
+#include "sotta/nn/losses.h"
+
+#include "adapt/checks.h"
+#include "adapt/window_step.h"
+
+namespace sotta {
+namespace {
+
+std::unique_ptr<Optimiser> make_optimiser(const TentOptions& options) {
+  if (options.optimiser == "sgd")
+    return make_sgd(
+        {options.learning_rate, options.momentum, options.weight_decay});
+  return make_adam(
+      {options.learning_rate, 0.9, 0.999, 1e-8, options.weight_decay});
+}
+
+class Tent : public WindowStep {
+ public:
+  Tent(const MethodContext& context, const TentOptions& options)
+      : WindowStep(context, make_optimiser(options)), options_(options) {}
+
+ private:
+  UpdateReport adapt(const Pass& window) override {
+    return descend_on_all(window, [this](const Pass& pass) {
+      const at::Tensor loss = entropy(pass.result.logits).mean();
+      return options_.entropy_per_class ? loss.div(model().classes()) : loss;
+    });
+  }
+
+  TentOptions options_;
+};
+
+}  // namespace
+
+TentOptions TentOptions::preset(Preset preset, int64_t classes) {
+  TentOptions options;
+  if (has_imagenet_size(classes)) {
+    options.learning_rate = 2.5e-4;
+    options.optimiser = "sgd";
+  }
+  if (preset == Preset::kPaper) options.momentum = 0;
+  options.weight_decay = weight_decay_of(preset, classes);
+  options.entropy_per_class = preset == Preset::kPaper;
+  return options;
+}
+
+void validate(const TentOptions& options) {
+  require_positive("learning_rate", options.learning_rate);
+  require_one_of("optimiser", options.optimiser, {"adam", "sgd"});
+  require_within("momentum", options.momentum, 0, 0.9999);
+  require_not_negative("weight_decay", options.weight_decay);
+}
+
+std::unique_ptr<Method> make_tent(const MethodContext& context,
+                                  const TentOptions& options) {
+  validate(options);
+  return std::make_unique<Tent>(context, options);
+}
+
+}  // namespace sotta

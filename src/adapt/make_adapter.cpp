@@ -4,6 +4,7 @@
 
 #include "sotta/adapt/bn_stats.h"
 #include "sotta/adapt/cotta.h"
+#include "sotta/adapt/eata.h"
 #include "sotta/adapt/lame.h"
 #include "sotta/adapt/pseudo_label.h"
 #include "sotta/adapt/rotta.h"
@@ -46,6 +47,7 @@ const std::vector<MethodEntry>& registry() {
       entry("bn_stats", make_bn_stats),
       entry("pseudo_label", make_pseudo_label),
       entry("tent", make_tent),
+      entry("eata", make_eata),
       entry("cotta", make_cotta),
       entry("lame", make_lame),
       entry("rotta", make_rotta),

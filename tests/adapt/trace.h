@@ -61,6 +61,11 @@ class Trace {
     return map;
   }
 
+  // An option as text, for those that are not the method's own.
+  std::string text(const std::string& option) const {
+    return options_.at(option).get<std::string>();
+  }
+
   at::Tensor window(int64_t index) const {
     return golden_stream().slice(0, 16 * index, 16 * (index + 1));
   }

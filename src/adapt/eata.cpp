@@ -1,0 +1,160 @@
+#include "sotta/adapt/eata.h"
+
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cosine_similarity.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include "sotta/core/error.h"
+#include "sotta/nn/losses.h"
+
+#include "adapt/checks.h"
+#include "adapt/fisher.h"
+#include "adapt/selected_mean.h"
+#include "adapt/window_step.h"
+
+namespace sotta {
+namespace {
+
+at::Tensor make_fisher(const MethodContext& context,
+                       const EataOptions& options) {
+  if (options.fisher_weight == 0) return {};
+  const at::Tensor& images = context.source_images;
+  require(images.defined() && images.dim() == 4 && images.size(0) > 0,
+          "source_images",
+          "EATA takes its Fisher information from images [N, C, H, W], got "
+          "none; give some or set fisher_weight to 0");
+  const at::Tensor places = at::tensor(draw_places(
+      images.size(0), options.fisher_samples, context.rng.child("fisher")));
+  return fisher_information(*context.model,
+                            images.index_select(0, places.to(images.device())),
+                            options.fisher_batch);
+}
+
+class Eata : public WindowStep {
+ public:
+  Eata(const MethodContext& context, const EataOptions& options)
+      : WindowStep(context, make_sgd({options.learning_rate, options.momentum,
+                                      options.weight_decay})),
+        options_(options),
+        fisher_(make_fisher(context, options)) {}
+
+  void exchange(StateArchive& archive) override {
+    WindowStep::exchange(archive);
+    archive.varying("mean_probabilities", mean_probabilities_, device());
+  }
+
+ private:
+  struct Selection {
+    at::Tensor samples;  // bool [N]
+    std::vector<Verdict> verdicts;
+    bool empty = true;
+  };
+
+  UpdateReport adapt(const Pass& window) override {
+    const at::Tensor logits = window.result.logits.detach();
+    const Selection selection = select(logits);
+    UpdateReport report;
+    if (selection.empty) {
+      report.skipped = "no sample of the window is reliable and new";
+    } else {
+      remember(logits.softmax(1), selection.samples);
+      report = descend(window, [&](const Pass& pass) {
+        return weighted_entropy(pass.result.logits, selection.samples) +
+               drift(pass.affine);
+      });
+    }
+    report.verdicts = selection.verdicts;
+    return report;
+  }
+
+  // Reliable, and unlike what was learned from before.
+  Selection select(const at::Tensor& logits) const {
+    const at::Tensor reliable = exact_entropy(logits) < options_.entropy_margin;
+    at::Tensor selected = reliable;
+    if (mean_probabilities_.defined()) {
+      const at::Tensor likeness =
+          at::cosine_similarity(logits.softmax(1), mean_probabilities_).abs();
+      selected = reliable & (likeness < options_.redundancy_margin);
+    }
+    // The update's one wait for the device: the verdicts have to be known, and
+    // with nothing selected there is no step.
+    const at::Tensor flags = at::stack({reliable, selected}).cpu();
+    const bool* is_reliable = flags[0].data_ptr<bool>();
+    const bool* is_selected = flags[1].data_ptr<bool>();
+    Selection result{selected, {}, true};
+    for (int64_t i = 0; i < flags.size(1); ++i) {
+      result.verdicts.push_back(is_selected[i]   ? Verdict::kAdmitted
+                                : is_reliable[i] ? Verdict::kRedundant
+                                                 : Verdict::kUnreliable);
+      if (is_selected[i]) result.empty = false;
+    }
+    return result;
+  }
+
+  // Moves the average prediction on.
+  void remember(const at::Tensor& probabilities, const at::Tensor& selected) {
+    const at::Tensor mean = selected_mean(probabilities, selected);
+    const double keep = options_.probability_momentum;
+    mean_probabilities_ = mean_probabilities_.defined()
+                              ? keep * mean_probabilities_ + (1 - keep) * mean
+                              : mean;
+  }
+
+  // The surer a prediction, the more it weighs.
+  at::Tensor weighted_entropy(const at::Tensor& logits,
+                              const at::Tensor& selected) const {
+    const at::Tensor entropies = exact_entropy(logits);
+    const at::Tensor weights =
+        (options_.entropy_margin - entropies.detach()).exp();
+    return selected_mean(weights * entropies, selected);
+  }
+
+  // How far the parameters that matter are from the source.
+  at::Tensor drift(const at::Tensor& affine) const {
+    if (!fisher_.defined()) return at::zeros({}, affine.options());
+    return options_.fisher_weight *
+           (fisher_ * (affine - model().source().affine).square()).sum();
+  }
+
+  EataOptions options_;
+  at::Tensor fisher_;              // as ModelState::affine
+  at::Tensor mean_probabilities_;  // [K], undefined until there is one
+};
+
+}  // namespace
+
+EataOptions EataOptions::preset(Preset preset, int64_t classes) {
+  EataOptions options;
+  options.entropy_margin = entropy_margin_of(classes);
+  if (has_imagenet_size(classes)) {
+    options.redundancy_margin = 0.05;
+    options.fisher_weight = 2000;
+    options.learning_rate = 2.5e-4;
+  }
+  options.weight_decay = weight_decay_of(preset, classes);
+  return options;
+}
+
+void validate(const EataOptions& options) {
+  require_positive("entropy_margin", options.entropy_margin);
+  require_not_negative("redundancy_margin", options.redundancy_margin);
+  require_within("probability_momentum", options.probability_momentum, 0, 1);
+  require_not_negative("fisher_weight", options.fisher_weight);
+  require_within("fisher_samples", options.fisher_samples, 1, int64_t{1} << 40);
+  require_within("fisher_batch", options.fisher_batch, 1, 1 << 20);
+  require_positive("learning_rate", options.learning_rate);
+  require_within("momentum", options.momentum, 0, 0.9999);
+  require_not_negative("weight_decay", options.weight_decay);
+}
+
+std::unique_ptr<Method> make_eata(const MethodContext& context,
+                                  const EataOptions& options) {
+  validate(options);
+  return std::make_unique<Eata>(context, options);
+}
+
+}  // namespace sotta

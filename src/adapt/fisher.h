@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/core/rng.h"
+#include "sotta/models/classifier.h"
+
+namespace sotta {
+
+// `count` different places below `total`, or all of them if there are fewer, as
+// docs/decisions/random-streams.md says.
+std::vector<int64_t> draw_places(int64_t total, int64_t count, Rng rng);
+
+// How much the source model's predictions depend on each norm parameter, laid
+// out as ModelState::affine: the squared gradient of the mean pseudo-label loss
+// of a batch, averaged over the batches that `images` are cut into. The
+// statistics are each batch's own.
+at::Tensor fisher_information(const Classifier& model, const at::Tensor& images,
+                              int64_t batch_size);
+
+}  // namespace sotta

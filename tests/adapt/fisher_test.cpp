@@ -1,0 +1,68 @@
+#include "adapt/fisher.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tests/adapt/trace.h"
+#include "tests/support/linear_classifier.h"
+
+namespace sotta {
+namespace {
+
+using testing::Trace;
+
+TEST(Fisher, DrawsThePlacesOfTheTrace) {
+  const Trace trace("eata_clean");
+  const at::Tensor expected = trace.golden()["fisher_chosen"];
+  const auto places = draw_places(24, 20, trace.context().rng.child("fisher"));
+  ASSERT_EQ(static_cast<int64_t>(places.size()), expected.numel());
+  for (int64_t i = 0; i < expected.numel(); ++i)
+    EXPECT_EQ(places[static_cast<size_t>(i)], expected[i].item<int64_t>()) << i;
+}
+
+TEST(Fisher, PlacesAreDifferentAndAllOfFewerThanAsked) {
+  for (const int64_t count : {1, 7, 20, 50}) {
+    const auto places = draw_places(20, count, Rng(3));
+    const std::set<int64_t> different(places.begin(), places.end());
+    EXPECT_EQ(different.size(),
+              static_cast<size_t>(std::min<int64_t>(count, 20)));
+    EXPECT_GE(*different.begin(), 0);
+    EXPECT_LT(*different.rbegin(), 20);
+  }
+}
+
+TEST(Fisher, EqualsPyTorch) {
+  const Trace trace("eata_clean");
+  const at::Tensor images = testing::Golden("methods/stream")["fisher_clean"];
+  const at::Tensor places = trace.golden()["fisher_chosen"];
+  const at::Tensor fisher = fisher_information(
+      *trace.context().model, images.index_select(0, places), 16);
+  EXPECT_TRUE(testing::close(fisher, trace.golden()["fisher"], 1e-6, 1e-4));
+}
+
+// Two batches of one sample: the derivative of -log p by its logit is p - 1,
+// with p = 3/4 and 9/10. Shifts get its square, the first scale that times the
+// squared pixel; the second pixel is 0.
+TEST(Fisher, TwoSamplesComputedByHand) {
+  const testing::LinearClassifier model(2, testing::kLinearScale);
+  const at::Tensor fisher = fisher_information(
+      model, testing::two_class_images({std::log(3), std::log(9)}), 1);
+
+  const double pixel = std::log(3) / 4;  // ln 9 = 2 ln 3
+  const double shift = (1.0 / 16 + 1.0 / 100) / 2;
+  const double scale = pixel * pixel * (1.0 / 16 + 4.0 / 100) / 2;
+  const at::Tensor expected = at::tensor({scale, 0.0, shift, shift});
+  EXPECT_TRUE(testing::close(fisher, expected.to(at::kFloat)));
+}
+
+TEST(Fisher, TheLastBatchMayBeSmaller) {
+  const testing::LinearClassifier model(2, testing::kLinearScale);
+  const at::Tensor images =
+      testing::two_class_images({std::log(3), std::log(3), std::log(3)});
+  EXPECT_TRUE(testing::close(fisher_information(model, images, 2),
+                             fisher_information(model, images, 3)));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -8,6 +8,7 @@
 #include "sotta/adapt/lame.h"
 #include "sotta/adapt/pseudo_label.h"
 #include "sotta/adapt/rotta.h"
+#include "sotta/adapt/sar.h"
 #include "sotta/adapt/sotta.h"
 #include "sotta/adapt/source.h"
 #include "sotta/adapt/tent.h"
@@ -48,6 +49,7 @@ const std::vector<MethodEntry>& registry() {
       entry("pseudo_label", make_pseudo_label),
       entry("tent", make_tent),
       entry("eata", make_eata),
+      entry("sar", make_sar),
       entry("cotta", make_cotta),
       entry("lame", make_lame),
       entry("rotta", make_rotta),

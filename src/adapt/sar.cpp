@@ -1,0 +1,147 @@
+#include "sotta/adapt/sar.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+
+#include "sotta/nn/gradient.h"
+#include "sotta/nn/losses.h"
+#include "sotta/nn/optimiser.h"
+#include "sotta/nn/sharpness.h"
+
+#include "adapt/checks.h"
+#include "adapt/frozen.h"
+#include "adapt/selected_mean.h"
+#include "adapt/window_method.h"
+
+namespace sotta {
+namespace {
+
+class Sar : public WindowMethod {
+ public:
+  Sar(const MethodContext& context, const SarOptions& options)
+      : WindowMethod(context),
+        options_(options),
+        mask_(trainable_mask(*context.model, options.frozen)),
+        optimiser_(
+            make_sgd({options.learning_rate, options.momentum, 0}, mask_)) {}
+
+  void exchange(StateArchive& archive) override {
+    WindowMethod::exchange(archive);
+    archive("optimiser", *optimiser_, device());
+    archive("ema", ema_);
+  }
+
+ private:
+  UpdateReport adapt(const Pass& window) override {
+    UpdateReport report;
+    const at::Tensor before = state_.affine.clone();
+
+    const at::Tensor entropies = entropy(window.result.logits);
+    const at::Tensor reliable = entropies.detach() < options_.entropy_margin;
+    const at::Tensor loss = selected_mean(entropies, reliable);
+    const at::Tensor gradient = trained_gradient(loss, window.affine);
+    const at::Tensor sharpest =
+        sharpest_point(before, gradient, options_.sharpness_radius);
+
+    // The whole window again, for its statistics; its reliable part counts, as
+    // far as it is reliable there too. With none the gradient is zero, and the
+    // step still follows its momentum.
+    const Pass perturbed = run(window.images, as_leaf(sharpest));
+    const at::Tensor again = entropy(perturbed.result.logits);
+    const at::Tensor still =
+        reliable & (again.detach() < options_.entropy_margin);
+    const at::Tensor perturbed_loss = selected_mean(again, still);
+    optimiser_->step(state_.affine,
+                     trained_gradient(perturbed_loss, perturbed.affine));
+
+    report.applied = true;
+    report.loss = loss.detach();
+    report.perturbed_loss = perturbed_loss.detach();
+    report.gradient_norm = gradient.norm();
+    report.perturbation_norm = sharpest.sub(before).norm();
+    conclude(report, reliable, still);
+    report.parameter_change = state_.affine.sub(before).norm();
+    report.loss_after = loss_after(window.images, [&](const Pass& pass) {
+      return selected_mean(entropy(pass.result.logits), reliable);
+    });
+    return report;
+  }
+
+  at::Tensor trained_gradient(const at::Tensor& loss,
+                              const at::Tensor& affine) const {
+    const at::Tensor gradient = gradient_of(loss, affine);
+    return mask_.defined() ? gradient * mask_ : gradient;
+  }
+
+  // Verdicts, the moving loss, and what follows from it. The update's one wait
+  // for the device.
+  void conclude(UpdateReport& report, const at::Tensor& reliable,
+                const at::Tensor& still) {
+    const int64_t count = still.numel();
+    const at::Tensor numbers =
+        at::cat({still.to(at::kFloat), reliable.any().to(at::kFloat).view(1),
+                 report.perturbed_loss.view(1)})
+            .cpu();
+    const auto* number = numbers.data_ptr<float>();
+    bool any = false;
+    for (int64_t i = 0; i < count; ++i) {
+      any = any || number[i] != 0;
+      report.verdicts.push_back(number[i] != 0 ? Verdict::kAdmitted
+                                               : Verdict::kUnreliable);
+    }
+    if (number[count] == 0) report.loss = at::Tensor();
+    if (any)
+      follow(number[count + 1]);
+    else
+      report.perturbed_loss = at::Tensor();
+    if (options_.reset_threshold > 0 && ema_ < options_.reset_threshold) {
+      recover();
+      report.applied = false;
+      report.skipped =
+          "the moving loss is below the threshold: back to the source";
+    }
+  }
+
+  void follow(double loss) {
+    const double keep = options_.ema_momentum;
+    ema_ = std::isnan(ema_) ? loss : keep * ema_ + (1 - keep) * loss;
+  }
+
+  // Deviation: meant to start the moving loss and the momentum afresh as well,
+  // but the authors' code does not, and its numbers are the published ones.
+  void recover() { state_.affine.copy_(model().source().affine); }
+
+  SarOptions options_;
+  at::Tensor mask_;
+  std::unique_ptr<Optimiser> optimiser_;
+  double ema_ = std::numeric_limits<double>::quiet_NaN();  // none yet
+};
+
+}  // namespace
+
+SarOptions SarOptions::preset(Preset, int64_t classes) {
+  SarOptions options;
+  options.entropy_margin = entropy_margin_of(classes);
+  return options;
+}
+
+void validate(const SarOptions& options) {
+  require_positive("entropy_margin", options.entropy_margin);
+  require_positive("sharpness_radius", options.sharpness_radius);
+  require_not_negative("reset_threshold", options.reset_threshold);
+  require_within("ema_momentum", options.ema_momentum, 0, 1);
+  require_positive("learning_rate", options.learning_rate);
+  require_within("momentum", options.momentum, 0, 0.9999);
+}
+
+std::unique_ptr<Method> make_sar(const MethodContext& context,
+                                 const SarOptions& options) {
+  validate(options);
+  return std::make_unique<Sar>(context, options);
+}
+
+}  // namespace sotta

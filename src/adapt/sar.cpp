@@ -111,8 +111,8 @@ class Sar : public WindowMethod {
     ema_ = std::isnan(ema_) ? loss : keep * ema_ + (1 - keep) * loss;
   }
 
-  // Deviation: meant to start the moving loss and the momentum afresh as well,
-  // but the authors' code does not, and its numbers are the published ones.
+  // Deviation: a reset was meant to start the moving loss afresh as well,
+  // but in the authors' code it does not, nor the momentum.
   void recover() { state_.affine.copy_(model().source().affine); }
 
   SarOptions options_;

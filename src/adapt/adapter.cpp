@@ -99,6 +99,7 @@ UpdateReport Adapter::update_window(StepResult& result) {
   restore(action == "skip"       ? before
           : action == "rollback" ? guard_->good()
                                  : initial_);
+  method_->drop_window();
   samples_ = seen;
   pending_ = 0;
   guard_->forget();

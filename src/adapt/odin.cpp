@@ -64,6 +64,11 @@ class OdinScreen : public Method {
     return report;
   }
 
+  void drop_window() override {
+    flagged_.clear();
+    method_->drop_window();
+  }
+
   void exchange(StateArchive& archive) override {
     archive("odin.flagged",
             {[&] {

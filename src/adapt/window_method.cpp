@@ -58,6 +58,11 @@ UpdateReport WindowMethod::update() {
   return adapt(pass);
 }
 
+void WindowMethod::drop_window() {
+  waiting_ = at::Tensor();
+  ready_ = {};
+}
+
 at::Tensor WindowMethod::loss_after(const at::Tensor& images,
                                     const Loss& loss) const {
   if (!measure_loss_after_) return {};

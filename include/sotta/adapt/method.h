@@ -82,6 +82,10 @@ class Method {
   // Adapts to the window.
   virtual UpdateReport update() = 0;
 
+  // Forgets the samples that wait for an update, if any do: a guard has put the
+  // method back to before it.
+  virtual void drop_window() {}
+
   // Names every value that changes; see StateArchive.
   virtual void exchange(StateArchive& archive) = 0;
 

@@ -13,6 +13,7 @@
 #include <ATen/ops/empty.h>
 
 #include "sotta/core/error.h"
+#include "sotta/core/threads.h"
 #include "sotta/data/image.h"
 #include "sotta/data/resize.h"
 
@@ -180,14 +181,12 @@ LabelledImages ImageFolder::get(const std::vector<int64_t>& indices) const {
       at::empty({count}, at::kLong)};
   auto* pixels = batch.images.data_ptr<uint8_t>();
   auto* labels = batch.labels.data_ptr<int64_t>();
-  at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const File& file =
-          files_[static_cast<size_t>(indices[static_cast<size_t>(i)])];
-      std::memcpy(pixels + i * image_bytes, load(file).data.get(),
-                  static_cast<size_t>(image_bytes));
-      labels[i] = file.label;
-    }
+  run_in_threads(count, at::get_num_threads(), [&](int64_t i) {
+    const File& file =
+        files_[static_cast<size_t>(indices[static_cast<size_t>(i)])];
+    std::memcpy(pixels + i * image_bytes, load(file).data.get(),
+                static_cast<size_t>(image_bytes));
+    labels[i] = file.label;
   });
   return batch;
 }

@@ -1,6 +1,8 @@
 #include "sotta/core/threads.h"
 
+#include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -27,6 +29,23 @@ TEST(AvailableCores, CountsTheAffinityMaskAndNotTheMachine) {
   }).join();
 
   EXPECT_EQ(narrowed, 1);
+}
+
+TEST(RunInThreads, CallsEachNumberOnce) {
+  for (const int64_t threads : {1, 3, 50}) {
+    std::vector<int> calls(40);
+    run_in_threads(40, threads, [&](int64_t i) { ++calls[i]; });
+    EXPECT_EQ(calls, std::vector<int>(40, 1)) << threads;
+  }
+  run_in_threads(0, 4, [](int64_t) { FAIL(); });
+}
+
+TEST(RunInThreads, PassesAnExceptionOn) {
+  EXPECT_THROW(run_in_threads(10, 3,
+                              [](int64_t i) {
+                                if (i == 4) throw std::runtime_error("four");
+                              }),
+               std::runtime_error);
 }
 
 }  // namespace

@@ -1,11 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace sotta {
 
 // The number of cores this process may run on (its affinity mask, not the
 // machine's size). At least 1.
 int64_t available_cores();
+
+// Calls work(0) .. work(count-1), each once, from up to `threads` threads. An
+// exception of `work` is passed on after all threads have ended; calls that had
+// not begun by then are left out. LibTorch's own at::parallel_for is serial in
+// code that is compiled without OpenMP, as ours is.
+void run_in_threads(int64_t count, int64_t threads,
+                    const std::function<void(int64_t)>& work);
 
 }  // namespace sotta

@@ -9,5 +9,10 @@ target_link_libraries(sotta_torch INTERFACE "${TORCH_LIBRARIES}")
 # one by a compiler flag; Debian's say nothing.
 separate_arguments(sotta_torch_flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(sotta_torch INTERFACE ${sotta_torch_flags})
+# Upstream's binaries export parts of std::filesystem from an older compiler, and
+# directory iterators made of two halves crash. The system's library, loaded
+# first, keeps its halves together.
+target_link_options(sotta_torch INTERFACE
+  "LINKER:--push-state,--no-as-needed" -lstdc++ "LINKER:--pop-state")
 install(TARGETS sotta_torch EXPORT sottaTargets)
 set_target_properties(sotta_torch PROPERTIES EXPORT_NAME torch)

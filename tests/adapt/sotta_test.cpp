@@ -142,6 +142,16 @@ TEST(Sotta, EntropyOfAFixedBatchFalls) {
   EXPECT_LT(losses.back(), losses.front());
 }
 
+TEST(Sotta, MeasuresTheLossAfterTheStepIfAsked) {
+  MethodContext context = tiny_context();
+  context.measure_loss_after = true;
+  Adapter adapter("sotta", make_sotta(context, eager()), context);
+  const at::Tensor images = testing::golden_stream().slice(0, 0, 16);
+  const UpdateReport report = adapter.step(images).updates[0];
+  EXPECT_LT(number(report.loss_after), number(report.loss));
+  EXPECT_FALSE(make(eager())->step(images).updates[0].loss_after.defined());
+}
+
 TEST(Sotta, AutomaticThresholdFollowsClassesOrImages) {
   EXPECT_NEAR(SottaOptions::preset(Preset::kClean, 10).min_confidence, 0.99,
               1e-12);

@@ -31,7 +31,7 @@ class Cotta : public Method {
   Cotta(const MethodContext& context, const CottaOptions& options)
       : options_(options),
         model_(context.model),
-        update_interval_(context.update_interval),
+        measure_loss_after_(context.measure_loss_after),
         teacher_(clone_parameters(model_->source())),
         student_(clone_parameters(model_->source())),
         body_optimiser_(adam()),
@@ -72,6 +72,8 @@ class Cotta : public Method {
                            Verdict::kAdmitted);
     return report;
   }
+
+  void drop_window() override { images_ = target_ = at::Tensor(); }
 
   void exchange(StateArchive& archive) override {
     const at::Device device = student_.affine.device();
@@ -119,9 +121,6 @@ class Cotta : public Method {
   // update() follows at once.
   void keep(const at::Tensor& images, const at::Tensor& target,
             bool completes_window) {
-    // A full window is still here if its update was taken back.
-    if (images_.defined() && images_.size(0) >= update_interval_)
-      images_ = target_ = at::Tensor();
     const bool whole = completes_window && !images_.defined();
     images_ = whole ? images : join_images(images_, images);
     target_ = target_.defined() ? at::cat({target_, target}) : target;
@@ -147,6 +146,9 @@ class Cotta : public Method {
         at::stack({gradients[0].norm(), gradients[1].norm()}).norm();
     report.parameter_change = student_.affine.sub(before).norm();
     report.applied = true;
+    if (!measure_loss_after_) return;
+    const at::NoGradGuard no_gradients;
+    report.loss_after = distillation_loss(run(images, student_), target).mean();
   }
 
   void restore_some(at::Tensor& values, const at::Tensor& source) {
@@ -158,7 +160,7 @@ class Cotta : public Method {
 
   CottaOptions options_;
   std::shared_ptr<const Classifier> model_;
-  int64_t update_interval_;
+  bool measure_loss_after_;
   ModelState teacher_;
   ModelState student_;
   std::unique_ptr<Optimiser> body_optimiser_;

@@ -48,7 +48,7 @@ class Lame : public Method {
 
   UpdateReport update() override {
     UpdateReport report;
-    report.skipped = "the method learns nothing";
+    report.skipped = "the method does not adapt";
     return report;
   }
 

@@ -1,5 +1,7 @@
 #include "sotta/adapt/rotta.h"
 
+#include <utility>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
@@ -21,6 +23,7 @@ class Rotta : public Method {
   Rotta(const MethodContext& context, const RottaOptions& options)
       : options_(options),
         model_(context.model),
+        measure_loss_after_(context.measure_loss_after),
         teacher_(model_->source().clone_norm()),
         student_(model_->source().clone_norm()),
         optimiser_(make_adam({options.learning_rate})),
@@ -74,20 +77,27 @@ class Rotta : public Method {
   // The student learns to see in an augmented view of the memory what the
   // teacher sees in the memory.
   void teach_student(UpdateReport& report) {
+    const at::AutoGradMode with_gradients(true);
     const at::Tensor images = as_floats(memory_.images());
     const at::Tensor target = ask_teacher(images);
+    const at::Tensor view = augment(images, augment_rng_);
     const at::Tensor before = student_.affine.clone();
 
-    const at::Tensor leaf = as_leaf(student_.affine);
-    const at::Tensor loss =
-        student_loss(augment(images, augment_rng_), target, leaf);
-    const at::Tensor gradient = gradient_of(loss, leaf);
+    ModelState state = student_;  // its statistics stay those of before
+    state.affine = as_leaf(student_.affine);
+    const Pass pass = run_student(view, target, state);
+    const at::Tensor gradient = gradient_of(pass.loss, state.affine);
+    take_statistics(student_, pass.result);
     optimiser_->step(student_.affine, gradient);
 
-    report.loss = loss.detach();
+    report.loss = pass.loss.detach();
     report.gradient_norm = gradient.norm();
     report.parameter_change = student_.affine.sub(before).norm();
     report.applied = true;
+    if (!measure_loss_after_) return;
+    const at::NoGradGuard no_gradients;
+    state.affine = student_.affine;
+    report.loss_after = run_student(view, target, state).loss;
   }
 
   at::Tensor ask_teacher(const at::Tensor& images) {
@@ -97,14 +107,15 @@ class Rotta : public Method {
     return result.logits;
   }
 
-  at::Tensor student_loss(const at::Tensor& images, const at::Tensor& target,
-                          const at::Tensor& affine) {
-    const at::AutoGradMode with_gradients(true);
-    ModelState state = student_;
-    state.affine = affine;
-    const auto result = model_->forward(images, state, statistics());
-    take_statistics(student_, result);
-    return (timeliness() * distillation_loss(result.logits, target)).mean();
+  struct Pass {
+    at::Tensor loss;
+    ForwardResult result;
+  };
+  Pass run_student(const at::Tensor& view, const at::Tensor& target,
+                   const ModelState& state) const {
+    auto result = model_->forward(view, state, statistics());
+    const at::Tensor losses = distillation_loss(result.logits, target);
+    return {(timeliness() * losses).mean(), std::move(result)};
   }
 
   // exp(-a) / (1 + exp(-a)) with a = age / capacity: 1/2 for a new sample, less
@@ -129,6 +140,7 @@ class Rotta : public Method {
 
   RottaOptions options_;
   std::shared_ptr<const Classifier> model_;
+  bool measure_loss_after_;
   ModelState teacher_;
   ModelState student_;
   std::unique_ptr<Optimiser> optimiser_;

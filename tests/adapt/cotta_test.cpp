@@ -113,6 +113,28 @@ TEST(Cotta, TrainsAllWeightsAndTheTeacherFollows) {
   EXPECT_TRUE(result.updates.at(0).applied);
 }
 
+TEST(Cotta, MeasuresTheLossAfterTheStepIfAsked) {
+  MethodContext context = tiny_context();
+  context.measure_loss_after = true;
+  const auto adapter = make_adapter("cotta", context, Preset::kClean,
+                                    {{"anchor_confidence", 1.0},
+                                     {"augmentations", int64_t{1}},
+                                     {"restore_probability", 0.0}});
+  const StepResult result = adapter->step(images(0, 16));
+  const auto now = adapter->snapshot().tensors;
+  ModelState student = adapter->model().source();
+  student.body = now.at("student_body");
+  student.affine = now.at("student_affine");
+  const at::Tensor logits =
+      adapter->model()
+          .forward(images(0, 16), student, NormStats::batch())
+          .logits;
+  EXPECT_NEAR(number(result.updates.at(0).loss_after),
+              distillation_loss(logits, result.logits).mean().item<double>(),
+              1e-6);
+  EXPECT_FALSE(make()->step(images(0, 16)).updates.at(0).loss_after.defined());
+}
+
 TEST(Cotta, RestoresTheStudentAfterTheTeacherHasFollowed) {
   const auto adapter =
       make({{"restore_probability", 1.0}, {"teacher_momentum", 0.0}});

@@ -84,7 +84,10 @@ TEST(Rotta, PredictsTheFirstWindowAsTheSourceModel) {
 // What the memory holds is taken from the memory; its own tests say whether
 // that is right.
 TEST(Rotta, TheFirstUpdateByItsFormulas) {
-  const auto adapter = make({{"memory_capacity", int64_t{16}}});
+  MethodContext context = tiny_context();
+  context.measure_loss_after = true;
+  const auto adapter = make_adapter("rotta", context, Preset::kClean,
+                                    {{"memory_capacity", int64_t{16}}});
   const auto& model = adapter->model();
   const ModelState& source = model.source();
   const StepResult result = adapter->step(first_window());
@@ -98,13 +101,21 @@ TEST(Rotta, TheFirstUpdateByItsFormulas) {
   Rng rng = Rng(5).child("augment");
   const auto stats = NormStats::blended(0.05);
   const auto teacher = model.forward(pixels, source, stats);
-  const auto student = model.forward(augment(pixels, rng), source, stats);
+  const at::Tensor view = augment(pixels, rng);
+  const auto student = model.forward(view, source, stats);
   const at::Tensor weights = (-ages).exp() / (1 + (-ages).exp());
-  const at::Tensor loss =
-      (weights * distillation_loss(student.logits, teacher.logits)).mean();
+  const auto loss_of = [&](const at::Tensor& logits) {
+    return (weights * distillation_loss(logits, teacher.logits))
+        .mean()
+        .item<double>();
+  };
+  ModelState moved = source;
+  moved.affine = after.tensors.at("student_affine");
 
   const UpdateReport& update = result.updates.at(0);
-  EXPECT_NEAR(number(update.loss), loss.item<double>(), 1e-6);
+  EXPECT_NEAR(number(update.loss), loss_of(student.logits), 1e-6);
+  EXPECT_NEAR(number(update.loss_after),
+              loss_of(model.forward(view, moved, stats).logits), 1e-6);
   EXPECT_TRUE(
       close(after.tensors.at("teacher_running_mean"), teacher.batch_mean));
   EXPECT_TRUE(

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sotta/adapt/make_adapter.h"
 #include "sotta/core/threads.h"
 #include "sotta/core/version.h"
 #include "sotta/data/catalog.h"
@@ -28,6 +29,8 @@ Json collect() {
   info["parts"] = {{"zlib", SOTTA_WITH_ZLIB == 1},
                    {"jpeg", SOTTA_WITH_JPEG == 1},
                    {"png", SOTTA_WITH_PNG == 1}};
+  info["methods"] = method_names();
+  info["presets"] = preset_names();
   info["models"] = resnet_names();
   info["datasets"] = Json::array();
   for (const auto& entry : known_datasets())

@@ -4,7 +4,8 @@ usage: check_docs.py ROOT
 
 Checks, in every tracked Markdown file: relative links lead to a file, their
 anchors to a heading, and every `make TARGET` names a target of the Makefile. The
-README's C++ stands word for word in tests/consumer/, which CI builds and runs.
+README's C++ stands word for word in tests/consumer/ or examples/, which CI builds and
+runs.
 """
 import pathlib
 import re
@@ -35,7 +36,8 @@ def broken_links(file, text):
 
 
 def untested_code(root, text):
-    compiled = "".join(file.read_text() for file in (root / "tests/consumer").glob("*.cpp"))
+    compiled = "".join(file.read_text() for folder in ("tests/consumer", "examples")
+                       for file in (root / folder).glob("*.cpp"))
     for block in re.findall(r"^```cpp\n(.*?)^```", text, re.S | re.M):
         if block not in compiled:
             yield "C++ that is not in tests/consumer/: " + block.split("\n")[0]

@@ -17,4 +17,4 @@ for test in "${tests[@]}"; do
   "build/coverage/bin/${test}_test" --gtest_brief=1
 done
 gcovr --root . --object-directory build/coverage "${filters[@]}" \
-  --exclude-throw-branches -j "${JOBS:-$(nproc)}" --fail-under-line 90
+  --fail-under-line 90

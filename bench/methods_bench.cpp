@@ -9,7 +9,6 @@
 #include <c10/core/InferenceMode.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
 #include "sotta/models/resnet.h"
 
@@ -78,7 +77,6 @@ void register_methods() {
 }  // namespace sotta::bench
 
 int main(int argc, char** argv) {
-  sotta::return_freed_memory();
   sotta::bench::register_methods();
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

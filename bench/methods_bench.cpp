@@ -30,6 +30,7 @@ at::Tensor images() {
 // Full work: everything is confident, reliable and new enough.
 OptionMap full_work(const std::string& method) {
   if (method == "sotta") return {{"min_confidence", 0.0}};
+  if (method == "rotta") return {{"quota_first", false}};  // a full memory
   if (method == "eata")
     return {{"entropy_margin", 10.0}, {"redundancy_margin", 2.0}};
   if (method == "sar")

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Raised when a field changes its meaning; new fields do not raise it.
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = 2;
 
 Json to_value(const OptionMap& options) {
   Json object = Json::object();
@@ -23,6 +23,20 @@ Json to_value(const OptionMap& options) {
 template <class T>
 const T& to_value(const T& field) {
   return field;
+}
+
+// JSON has no NaN; it is written as null.
+void from_value(const Json& value, double& number) {
+  number = value.is_null() ? RunRecord::kNone : value.get<double>();
+}
+
+void from_value(const Json& value, Series& series) {
+  series.clear();
+  for (const auto& [name, items] : value.items()) {
+    auto& numbers = series[name];
+    for (const Json& item : items.get_ref<const Json::array_t&>())
+      from_value(item, numbers.emplace_back());
+  }
 }
 
 void from_value(const Json& value, OptionMap& options) {

@@ -1,5 +1,7 @@
 #include "sotta/record/run_record.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
@@ -38,19 +40,48 @@ TEST(RunRecord, WriteAndReadBackIsTheSame) {
   EXPECT_EQ(copy.accuracy, 95.48);
 }
 
+TEST(RunRecord, MissingNumbersAreNull) {
+  RunRecord record = example();
+  record.auroc = 99.5;
+  record.series["loss"] = {0.5, RunRecord::kNone};
+  const std::string line = to_json(record);
+  const RunRecord copy = parse_record(line, "test");
+  EXPECT_NE(line.find("\"fpr95\":null"), std::string::npos);
+  EXPECT_TRUE(std::isnan(copy.fpr95));
+  EXPECT_EQ(copy.auroc, 99.5);
+  ASSERT_EQ(copy.series.at("loss").size(), 2u);
+  EXPECT_EQ(copy.series.at("loss")[0], 0.5);
+  EXPECT_TRUE(std::isnan(copy.series.at("loss")[1]));
+}
+
+TEST(RunRecord, EmptySeriesSurvive) {
+  RunRecord record = example();
+  record.series["accuracy"] = {};
+  const RunRecord copy = parse_record(to_json(record), "test");
+  EXPECT_EQ(to_json(copy), to_json(record));
+}
+
+TEST(RunRecord, SeriesOfOtherThingsAreRefused) {
+  RunRecord record = example();
+  record.series["loss"] = {0.5};
+  std::string line = to_json(record);
+  line.replace(line.find("[0.5]"), 5, "\"a\"");
+  EXPECT_THROW(parse_record(line, "test"), Error);
+}
+
 TEST(RunRecord, IsOneLine) {
   EXPECT_EQ(to_json(example()).find('\n'), std::string::npos);
 }
 
 TEST(RunRecord, OtherFormatIsNamed) {
   EXPECT_EQ(message_of("{\"format\":99}"),
-            "runs.jsonl line 4: expected a record of format 1, got 99");
+            "runs.jsonl line 4: expected a record of format 2, got 99");
   EXPECT_EQ(message_of("{}"),
-            "runs.jsonl line 4: expected a record of format 1, got \"none\"");
+            "runs.jsonl line 4: expected a record of format 2, got \"none\"");
 }
 
 TEST(RunRecord, MissingFieldIsNamed) {
-  EXPECT_EQ(message_of("{\"format\":1}"),
+  EXPECT_EQ(message_of("{\"format\":2}"),
             "runs.jsonl line 4: expected a field \"version\"");
 }
 
@@ -68,7 +99,7 @@ TEST(RunRecord, UnknownFieldsAndOtherTextAreRefused) {
   EXPECT_THROW(parse_record(line, "test"), Error);
   EXPECT_THROW(parse_record("", "test"), Error);
   EXPECT_THROW(parse_record("[1]", "test"), Error);
-  EXPECT_THROW(parse_record("{\"format\":1,", "test"), Error);
+  EXPECT_THROW(parse_record("{\"format\":2,", "test"), Error);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,16 +10,27 @@
 
 namespace sotta {
 
+// Numbers of a run that are more than one, by name. A number that does not
+// exist is NaN.
+using Series = std::map<std::string, std::vector<double>>;
+
 // What one run of one method on one stream of images was and gave. Every table
 // and figure is made from records, never from memory.
 struct RunRecord {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
   // What was run.
   std::string version;   // of sotta
   std::string libtorch;  // its version
   std::string verb;      // the command: "eval"
   std::string dataset;
-  std::string model;  // the weights file's name
+  std::string scenario;           // "benign", "noise", ...; empty without one
+  std::string corruption;         // "fog", ...; empty without one
+  int64_t severity = 0;           // 1 to 5; 0 without a corruption
+  std::string corruption_source;  // "made", "published"
+  std::string model;              // the weights file's name
   std::string method = "source";
+  std::string variant;  // a row's name among runs of one method: "HC + ESM"
   std::string preset = "clean";
   std::string device;
   std::string engine;  // what ran the network
@@ -25,13 +38,32 @@ struct RunRecord {
   int64_t seed = 0;
   OptionMap options;  // every option of the run, by its flag's name
 
-  // What came out.
+  // What came out. Only samples that belong to the dataset count as samples;
+  // the others are foreign.
   int64_t samples = 0;
   int64_t correct = 0;
-  double accuracy = 0;  // percent
+  double accuracy = 0;               // percent
+  double macro_f1 = kNone;           // percent, the mean over classes
+  double calibration_error = kNone;  // percent, expected, 15 equal bins
+
+  // How the method told foreign samples from the others: by its confidence, and
+  // what it admitted.
+  int64_t foreign = 0;
+  int64_t admitted = 0;
+  int64_t admitted_foreign = 0;
+  double auroc = kNone;  // percent
+  double fpr95 = kNone;  // percent of foreign let in when 95 % of samples are
+
   double seconds = 0;
+  double adapt_seconds = 0;  // of these, outside the prediction
   double images_per_second = 0;
   int64_t peak_memory_bytes = 0;  // of the process
+
+  // One number per window: "accuracy" (percent of its samples), "samples",
+  // "foreign", "admitted", "admitted_foreign", "loss", "gradient_norm".
+  // One per bin or class: "confidence_samples" and "confidence_foreign" (20
+  // bins from 0 to 1), "predicted_samples" and "predicted_foreign" (counts).
+  Series series;
 
   // The one list of fields, in the order they are written.
   template <class Visitor>
@@ -40,8 +72,13 @@ struct RunRecord {
     v("libtorch", libtorch);
     v("verb", verb);
     v("dataset", dataset);
+    v("scenario", scenario);
+    v("corruption", corruption);
+    v("severity", severity);
+    v("corruption_source", corruption_source);
     v("model", model);
     v("method", method);
+    v("variant", variant);
     v("preset", preset);
     v("device", device);
     v("engine", engine);
@@ -51,9 +88,18 @@ struct RunRecord {
     v("samples", samples);
     v("correct", correct);
     v("accuracy", accuracy);
+    v("macro_f1", macro_f1);
+    v("calibration_error", calibration_error);
+    v("foreign", foreign);
+    v("admitted", admitted);
+    v("admitted_foreign", admitted_foreign);
+    v("auroc", auroc);
+    v("fpr95", fpr95);
     v("seconds", seconds);
+    v("adapt_seconds", adapt_seconds);
     v("images_per_second", images_per_second);
     v("peak_memory_bytes", peak_memory_bytes);
+    v("series", series);
   }
 };
 

@@ -1,0 +1,104 @@
+#include "sotta/corrupt/corruption.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
+
+#include "sotta/core/error.h"
+#include "sotta/core/rng.h"
+
+#include "corrupt/draws.h"
+#include "corrupt/kind.h"
+
+namespace sotta {
+namespace {
+
+// Up to this side the constants of the 32-pixel set fit better.
+constexpr int64_t kLargestCifarSide = 64;
+constexpr int64_t kSmallestSide = 8;
+
+// Values handled at once. On the CPU the intermediate tensors of a chunk stay
+// in its caches, on a GPU a chunk keeps all of it busy.
+constexpr int64_t kChunkValuesCpu = int64_t{1} << 18;
+constexpr int64_t kChunkValuesGpu = int64_t{1} << 23;
+
+// Of the three channels of a grey image the one that counts most in what an
+// eye would call its brightness.
+constexpr int64_t kGreen = 1;
+
+std::string shape_text(const at::Tensor& tensor) {
+  std::ostringstream text;
+  text << tensor.scalar_type() << " " << tensor.sizes();
+  return text.str();
+}
+
+void check_images(const at::Tensor& images, int64_t side, size_t indices) {
+  const bool fits = images.scalar_type() == at::kByte && images.dim() == 4 &&
+                    (images.size(1) == 1 || images.size(1) == 3) &&
+                    images.size(2) == side && images.size(3) == side;
+  const std::string pixels = std::to_string(side);
+  require(fits, "corruption",
+          "expected uint8 images [N, 1 or 3, " + pixels + ", " + pixels +
+              "], got " + shape_text(images));
+  require(static_cast<int64_t>(indices) == images.size(0), "corruption",
+          "expected one index per image, got " + std::to_string(indices) +
+              " for " + std::to_string(images.size(0)) + " images");
+}
+
+}  // namespace
+
+Corruption::Corruption(CorruptionOptions options, int64_t side)
+    : options_(std::move(options)), side_(side) {
+  require(
+      options_.severity >= 1 && options_.severity <= kMaxSeverity, "corruption",
+      "severity must lie in 1 .. 5, got " + std::to_string(options_.severity));
+  require(
+      side >= kSmallestSide, "corruption",
+      "images must have at least 8 pixels a side, got " + std::to_string(side));
+  KindSetting setting;
+  setting.severity = options_.severity;
+  setting.side = side;
+  setting.constants =
+      side <= kLargestCifarSide ? ConstantSet::kCifar : ConstantSet::kImageNet;
+  setting.seed = static_cast<uint64_t>(options_.seed);
+  setting.frost_dir = options_.frost_dir;
+  kind_ = make_kind(options_.kind, setting);
+}
+
+Corruption::~Corruption() = default;
+Corruption::Corruption(Corruption&&) noexcept = default;
+Corruption& Corruption::operator=(Corruption&&) noexcept = default;
+
+at::Tensor Corruption::apply(const at::Tensor& images,
+                             const std::vector<int64_t>& indices) const {
+  check_images(images, side_, indices.size());
+  if (images.size(1) == 3) return apply_rgb(images, indices);
+  return apply_rgb(images.expand({-1, 3, -1, -1}), indices)
+      .narrow(1, kGreen, 1)
+      .contiguous();
+}
+
+at::Tensor Corruption::apply_rgb(const at::Tensor& images,
+                                 const std::vector<int64_t>& indices) const {
+  const Rng rng = Rng(static_cast<uint64_t>(options_.seed))
+                      .child("corrupt")
+                      .child(options_.kind)
+                      .child(static_cast<uint64_t>(options_.severity));
+  const int64_t budget = images.is_cuda() ? kChunkValuesGpu : kChunkValuesCpu;
+  const int64_t chunk = std::max<int64_t>(1, budget / (3 * side_ * side_));
+  const at::Tensor result =
+      at::empty_like(images, at::MemoryFormat::Contiguous);
+  for (int64_t begin = 0; begin < images.size(0); begin += chunk) {
+    const int64_t count = std::min(chunk, images.size(0) - begin);
+    const auto first = indices.begin() + begin;
+    const Draws draws =
+        draw_for_images(*kind_, rng, {first, first + count}, images.device());
+    const at::Tensor part = images.narrow(0, begin, count).contiguous();
+    result.narrow(0, begin, count).copy_(kind_->apply(part, draws));
+  }
+  return result;
+}
+
+}  // namespace sotta

@@ -9,6 +9,7 @@
 #include "sotta/core/error.h"
 #include "sotta/data/tensor.h"
 #include "sotta/models/resnet.h"
+#include "sotta/models/torchscript.h"
 
 #include "models/resnet_plan.h"
 
@@ -126,6 +127,7 @@ Normalisation find_normalisation(const TensorFile& file,
 
 std::unique_ptr<Classifier> load_classifier(const std::filesystem::path& file,
                                             const LoadOptions& options) {
+  if (is_torchscript(file)) return load_torchscript(file, options);
   return make_classifier(read_safetensors(file), options, file.string());
 }
 

@@ -53,6 +53,14 @@ TEST(Weights, HalfPrecisionKeepsNormLayersExact) {
   EXPECT_TRUE(loaded->source().body.allclose(model->source().body, 1e-3, 1e-4));
 }
 
+TEST(Weights, TorchScriptFilesBringTheirNetwork) {
+  LoadOptions options;
+  options.normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
+  const auto loaded = load_classifier(
+      std::string(SOTTA_GOLDEN_DIR) + "/torchscript/scripted.pt", options);
+  EXPECT_EQ(loaded->engine(), "torchscript");
+}
+
 TEST(Weights, EveryMismatchIsReportedAtOnce) {
   const auto model = small_network();
   TensorFile file = export_weights(*model, model->source());

@@ -22,7 +22,8 @@ struct LoadOptions {
 };
 
 // Makes a classifier from a safetensors file; the network is inferred from the
-// tensors' names and shapes. Weights of any floating type become float32.
+// tensors' names and shapes. Weights of any floating type become float32. A
+// TorchScript file brings its own network, see torchscript.h.
 //
 // Throws Error(kBadFormat) with every missing, unexpected and mis-shaped tensor
 // in one message, Error(kInvalid) if nothing says how inputs are normalised.

@@ -48,6 +48,12 @@ class CorruptionKind {
 // One source file each.
 std::unique_ptr<CorruptionKind> make_gaussian_noise(const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_brightness(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_elastic_transform(
+    const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_fog(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_glass_blur(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_snow(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_spatter(const KindSetting& setting);
 
 // The kinds by name, in the order of corruption_names(). Throws Error(kInvalid)
 // for an unknown name, with the nearest known one.

@@ -51,6 +51,7 @@ std::unique_ptr<CorruptionKind> make_brightness(const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_elastic_transform(
     const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_fog(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_frost(const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_glass_blur(const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_snow(const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_spatter(const KindSetting& setting);

@@ -29,7 +29,7 @@ const std::vector<KindEntry>& registry() {
       {"motion_blur", not_yet},
       {"zoom_blur", not_yet},
       {"snow", make_snow},
-      {"frost", not_yet},
+      {"frost", make_frost},
       {"fog", make_fog},
       {"brightness", make_brightness},
       {"contrast", not_yet},

@@ -1,8 +1,10 @@
 #include "sotta/data/dataset.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
 #include "sotta/core/error.h"
@@ -23,6 +25,17 @@ LabelledImages Dataset::range(int64_t begin, int64_t end) const {
   std::vector<int64_t> indices(static_cast<size_t>(end - begin));
   std::iota(indices.begin(), indices.end(), begin);
   return get(indices);
+}
+
+at::Tensor Dataset::labels() const {
+  // Few at a time: the images that come along are not kept.
+  constexpr int64_t kChunk = 256;
+  const at::Tensor labels = at::empty({size()}, at::kLong);
+  for (int64_t begin = 0; begin < size(); begin += kChunk) {
+    const int64_t end = std::min(begin + kChunk, size());
+    labels.slice(0, begin, end).copy_(range(begin, end).labels);
+  }
+  return labels;
 }
 
 TensorDataset::TensorDataset(LabelledImages data, int64_t classes,

@@ -191,4 +191,11 @@ LabelledImages ImageFolder::get(const std::vector<int64_t>& indices) const {
   return batch;
 }
 
+at::Tensor ImageFolder::labels() const {
+  const at::Tensor result = at::empty({size()}, at::kLong);
+  std::transform(files_.begin(), files_.end(), result.data_ptr<int64_t>(),
+                 [](const File& file) { return file.label; });
+  return result;
+}
+
 }  // namespace sotta

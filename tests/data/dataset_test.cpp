@@ -139,5 +139,13 @@ TEST(Dataset, RangeIsMadeFromGetWhereADatasetHasNoBetterWay) {
   EXPECT_THROW(dataset.range(0, 4), Error);
 }
 
+TEST(Dataset, LabelsAreThoseOfAllImages) {
+  const at::Tensor expected = at::tensor({2, 0, 1}, at::kLong);
+
+  EXPECT_TRUE(at::equal(MinimalDataset().labels(), expected));
+  EXPECT_TRUE(
+      at::equal(TensorDataset(three_images(), 3, "three").labels(), expected));
+}
+
 }  // namespace
 }  // namespace sotta

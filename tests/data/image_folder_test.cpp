@@ -103,6 +103,16 @@ TEST_F(ImageFolderTest, RefusesACropLargerThanTheResizedImage) {
   EXPECT_THROW(ImageFolder(folder_.path(), options), Error);
 }
 
+TEST_F(ImageFolderTest, KnowsTheLabelsOfImagesItHasNotRead) {
+  folder_.write("cats/broken.jpg", "GIF89a");
+
+  const at::Tensor labels = ImageFolder(folder_.path(), small()).labels();
+
+  const std::vector<int64_t> found(labels.data_ptr<int64_t>(),
+                                   labels.data_ptr<int64_t>() + labels.numel());
+  EXPECT_EQ(found, (std::vector<int64_t>{0, 1, 1, 1}));
+}
+
 TEST_F(ImageFolderTest, NamesTheUnreadableImage) {
   folder_.write("cats/broken.jpg", "GIF89a");
   EXPECT_EQ(error(), (folder_ / "cats/broken.jpg").string() +

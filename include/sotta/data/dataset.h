@@ -38,6 +38,10 @@ class Dataset {
 
   // The images begin .. end-1.
   virtual LabelledImages range(int64_t begin, int64_t end) const;
+
+  // The labels of all images, int64 [size()]. Reads the images too, unless the
+  // dataset knows better.
+  virtual at::Tensor labels() const;
 };
 
 // A dataset that lies in memory as one tensor.
@@ -52,6 +56,7 @@ class TensorDataset : public Dataset {
   ImageShape shape() const override;
   LabelledImages get(const std::vector<int64_t>& indices) const override;
   LabelledImages range(int64_t begin, int64_t end) const override;  // a view
+  at::Tensor labels() const override { return data_.labels; }
 
  private:
   LabelledImages data_;

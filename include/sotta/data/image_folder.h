@@ -54,6 +54,7 @@ class ImageFolder : public Dataset {
     return {3, options_.height, options_.width};
   }
   LabelledImages get(const std::vector<int64_t>& indices) const override;
+  at::Tensor labels() const override;
 
   const std::vector<std::string>& class_names() const { return class_names_; }
 

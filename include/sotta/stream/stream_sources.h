@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sotta/data/dataset.h"
+#include "sotta/stream/stream_options.h"
+
+namespace sotta {
+
+// The target images under one condition.
+struct StreamDomain {
+  std::string name;  // "clean", or a corruption and severity: "fog-5"
+  std::shared_ptr<const Dataset> images;
+};
+
+// The image sets that streams are made of. Several streams may share one.
+struct StreamSources {
+  std::string name;  // of the target dataset
+
+  // At least one; all with the same images in the same order.
+  std::vector<StreamDomain> domains;
+
+  // The foreign set of near and far. Any dataset will do: its images are
+  // brought to the target's size and channels when they are read.
+  std::shared_ptr<const Dataset> foreign;
+  std::string foreign_name;  // "cifar100:train"
+};
+
+// Opens what a stream with these options needs: the evaluation split of a
+// dataset of the catalogue under the data root, and the scenario's foreign set,
+// of several allowed ones the first that is there. Foreign image folders are
+// resized without regard to ratio, as the paper does.
+//
+// Throws what open_dataset() throws, and Error(kInvalid) for bad options.
+StreamSources open_sources(const std::string& dataset,
+                           const std::filesystem::path& root,
+                           const StreamOptions& options);
+
+}  // namespace sotta

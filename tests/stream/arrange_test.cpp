@@ -1,0 +1,199 @@
+#include "stream/arrange.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+std::vector<int64_t> sorted(std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+std::vector<int64_t> counting(int64_t size) {
+  std::vector<int64_t> values(static_cast<size_t>(size));
+  std::iota(values.begin(), values.end(), int64_t{0});
+  return values;
+}
+
+// How often two neighbours share a label, in a permutation of these labels.
+double share_of_equal_neighbours(const std::vector<int64_t>& labels,
+                                 const std::vector<int64_t>& order) {
+  double equal = 0;
+  for (size_t i = 1; i < order.size(); ++i)
+    equal += labels[static_cast<size_t>(order[i - 1])] ==
+             labels[static_cast<size_t>(order[i])];
+  return equal / static_cast<double>(order.size() - 1);
+}
+
+TEST(DrawWithoutReplacement, OfAllIsAPermutation) {
+  const auto drawn = draw_without_replacement(1000, 1000, Rng(1));
+
+  EXPECT_EQ(sorted(drawn), counting(1000));
+  EXPECT_NE(drawn, counting(1000));
+}
+
+TEST(DrawWithoutReplacement, GivesEveryOrderEquallyOften) {
+  std::map<std::vector<int64_t>, int> seen;
+
+  for (uint64_t seed = 0; seed < 6000; ++seed)
+    ++seen[draw_without_replacement(3, 3, Rng(seed))];
+
+  // Each of the six is expected 1000 times, with a standard deviation of 29.
+  ASSERT_EQ(seen.size(), 6u);
+  for (const auto& [order, times] : seen)
+    EXPECT_NEAR(times, 1000, 150);
+}
+
+TEST(DrawWithoutReplacement, AFewerCountIsThePrefixOfAHigherOne) {
+  const auto many = draw_without_replacement(500, 300, Rng(2));
+  const auto few = draw_without_replacement(500, 100, Rng(2));
+
+  EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+}
+
+TEST(DrawWithoutReplacement, TakesAnySize) {
+  const auto drawn = draw_without_replacement(int64_t{1} << 40, 100, Rng(3));
+
+  const auto in_order = sorted(drawn);
+  EXPECT_EQ(std::adjacent_find(in_order.begin(), in_order.end()),
+            in_order.end());
+  EXPECT_GT(in_order.back(), int64_t{1} << 38);
+}
+
+TEST(Resample, TakesASampleOfALargerSet) {
+  const auto chosen = sorted(resample(50, 20, Rng(4)));
+
+  EXPECT_EQ(chosen.size(), 20u);
+  EXPECT_EQ(std::adjacent_find(chosen.begin(), chosen.end()), chosen.end());
+}
+
+TEST(Resample, TakesAllOfASetOfTheRightSize) {
+  EXPECT_EQ(sorted(resample(20, 20, Rng(5))), counting(20));
+}
+
+TEST(Resample, CopiesASmallerSetAndSamplesTheRest) {
+  const auto chosen = resample(10, 37, Rng(6));
+
+  std::map<int64_t, int> times;
+  for (const int64_t index : chosen)
+    ++times[index];
+  EXPECT_EQ(chosen.size(), 37u);
+  ASSERT_EQ(times.size(), 10u);
+  int four_times = 0;
+  for (const auto& [index, count] : times) {
+    EXPECT_TRUE(count == 3 || count == 4);
+    four_times += count == 4;
+  }
+  EXPECT_EQ(four_times, 7);
+  EXPECT_FALSE(std::is_sorted(chosen.begin() + 7, chosen.begin() + 17));
+}
+
+TEST(Resample, OfNoneIsEmpty) {
+  EXPECT_TRUE(resample(10, 0, Rng(7)).empty());
+}
+
+TEST(DirichletOrder, IsAPermutation) {
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < 500; ++i)
+    labels.push_back(i % 7);  // class 7 of 8 is empty
+
+  EXPECT_EQ(sorted(dirichlet_order(labels, 8, 0.1, Rng(8))), counting(500));
+}
+
+TEST(DirichletOrder, SmallConcentrationsKeepClassesTogether) {
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < 5000; ++i)
+    labels.push_back(i % 10);
+  const auto share = [&](double concentration) {
+    return share_of_equal_neighbours(
+        labels, dirichlet_order(labels, 10, concentration, Rng(9)));
+  };
+
+  // A shuffled stream has a tenth of equal neighbours.
+  EXPECT_GT(share(0.001), 0.3);
+  EXPECT_GT(share(0.1), 0.25);
+  EXPECT_GT(share(0.1), share(1.0) + 0.05);
+  EXPECT_GT(share(1.0), share(1000.0) + 0.02);
+  EXPECT_NEAR(share(1000.0), 0.1, 0.02);
+}
+
+TEST(DirichletOrder, TinyConcentrationsPutAClassInOneSlot) {
+  std::vector<int64_t> labels(300, 0);
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<int64_t>(i % 3);
+
+  const auto order = dirichlet_order(labels, 3, 1e-5, Rng(11));
+
+  // With every class in one slot the stream is a sequence of whole classes or
+  // mixtures of whole classes: the first and last time that a class is seen
+  // bound a multiple of 100 samples.
+  for (int64_t c = 0; c < 3; ++c) {
+    int64_t first = -1, last = -1;
+    for (size_t i = 0; i < order.size(); ++i)
+      if (labels[static_cast<size_t>(order[i])] == c) {
+        if (first < 0) first = static_cast<int64_t>(i);
+        last = static_cast<int64_t>(i);
+      }
+    const double span = static_cast<double>(last - first + 1) / 100;
+    EXPECT_NEAR(span, std::round(span), 0.15) << "class " << c;
+  }
+}
+
+// Lengths of the runs of true.
+std::vector<int64_t> runs(const std::vector<bool>& flags) {
+  std::vector<int64_t> lengths;
+  for (size_t i = 0; i < flags.size(); ++i) {
+    if (!flags[i]) continue;
+    if (i == 0 || !flags[i - 1]) lengths.push_back(0);
+    ++lengths.back();
+  }
+  return lengths;
+}
+
+TEST(Interleave, SpreadsForeignSamplesEvenly) {
+  const auto flags = interleave(8000, 2000, 0, Rng(12));
+
+  ASSERT_EQ(flags.size(), 10000u);
+  EXPECT_EQ(std::count(flags.begin(), flags.end(), true), 2000);
+  for (int tenth = 0; tenth < 10; ++tenth) {
+    const auto begin = flags.begin() + tenth * 1000;
+    // Standard deviation 12.
+    EXPECT_NEAR(static_cast<double>(std::count(begin, begin + 1000, true)), 200,
+                60);
+  }
+}
+
+TEST(Interleave, BurstsAreWhole) {
+  const auto flags = interleave(5000, 500, 25, Rng(13));
+
+  EXPECT_EQ(std::count(flags.begin(), flags.end(), true), 500);
+  for (const int64_t length : runs(flags))
+    EXPECT_EQ(length % 25, 0);
+}
+
+TEST(Interleave, TheLastBurstTakesWhatIsLeft) {
+  const auto flags = interleave(1000, 57, 25, Rng(14));
+
+  int64_t shorter = 0;
+  for (const int64_t length : runs(flags))
+    shorter += length % 25;
+  EXPECT_EQ(shorter, 7);
+}
+
+TEST(Interleave, BurstsOfOneAreEvenlySpread) {
+  EXPECT_EQ(interleave(100, 50, 0, Rng(15)), interleave(100, 50, 1, Rng(15)));
+}
+
+TEST(Interleave, TakesNoneOfEither) {
+  EXPECT_EQ(interleave(3, 0, 5, Rng(16)), std::vector<bool>(3, false));
+  EXPECT_EQ(interleave(0, 3, 2, Rng(16)), std::vector<bool>(3, true));
+}
+
+}  // namespace
+}  // namespace sotta

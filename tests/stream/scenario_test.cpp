@@ -1,0 +1,57 @@
+#include "sotta/stream/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/data/catalog.h"
+
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+
+TEST(Scenario, NamesAreThoseOfThePaper) {
+  EXPECT_EQ(scenario_names(), (std::vector<std::string>{"benign", "near", "far",
+                                                        "attack", "noise"}));
+}
+
+TEST(Scenario, ForeignSetsAreThoseOfThePaper) {
+  EXPECT_EQ(foreign_datasets("cifar10", "near")[0].dataset, "cifar100");
+  EXPECT_EQ(foreign_datasets("cifar10", "near")[0].split, "train");
+  EXPECT_EQ(foreign_datasets("cifar100", "near")[0].dataset, "imagenet");
+  EXPECT_EQ(foreign_datasets("cifar100", "near")[1].dataset, "tiny-imagenet");
+  EXPECT_EQ(foreign_datasets("imagenet", "near")[0].dataset, "cifar100");
+  for (const char* target : {"cifar10", "cifar100", "imagenet"}) {
+    EXPECT_EQ(foreign_datasets(target, "far")[0].dataset, "mnist");
+    EXPECT_EQ(foreign_datasets(target, "far")[0].split, "test");
+  }
+  EXPECT_EQ(foreign_datasets("fashion-mnist", "near")[0].dataset, "mnist");
+  EXPECT_EQ(foreign_datasets("fashion-mnist", "far")[0].dataset, "cifar10");
+}
+
+TEST(Scenario, EveryRuleNamesASplitOfTheCatalogueAndNotTheTarget) {
+  for (const DatasetEntry& entry : known_datasets()) {
+    if (entry.layout == DatasetLayout::kNpy) continue;
+    for (const char* scenario : {"near", "far"})
+      for (const auto& choice : foreign_datasets(entry.name, scenario)) {
+        EXPECT_NO_THROW(find_split(find_dataset(choice.dataset), choice.split));
+        EXPECT_NE(choice.dataset, entry.name);
+      }
+  }
+}
+
+TEST(Scenario, OthersTakeNoDataset) {
+  for (const char* scenario : {"benign", "attack", "noise"})
+    EXPECT_TRUE(foreign_datasets("cifar10", scenario).empty());
+}
+
+TEST(Scenario, RefusesUnknownNames) {
+  expect_error(ErrorKind::kInvalid, "did you mean \"near\"",
+               [] { foreign_datasets("cifar10", "neer"); });
+  expect_error(ErrorKind::kInvalid, "beside my-photos, name one",
+               [] { foreign_datasets("my-photos", "far"); });
+}
+
+}  // namespace
+}  // namespace sotta

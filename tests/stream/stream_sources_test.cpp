@@ -1,0 +1,133 @@
+#include "sotta/stream/stream_sources.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "sotta/data/image.h"
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::expect_error;
+using testing::TempDir;
+
+// A data root with a few records of CIFAR and a few digits.
+class StreamSourcesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_.write("cifar-10-batches-bin/test_batch.bin", cifar(10, 1));
+    root_.write("cifar-100-binary/train.bin", cifar(7, 2));
+    root_.write("cifar-100-binary/test.bin", cifar(4, 2));
+    root_.write("mnist/t10k-images-idx3-ubyte",
+                std::string("\0\0\x08\x03\0\0\0\x03\0\0\0\x1c\0\0\0\x1c", 16) +
+                    std::string(3 * 28 * 28, '\x7f'));
+    root_.write("mnist/t10k-labels-idx1-ubyte",
+                std::string("\0\0\x08\x01\0\0\0\x03\1\2\3", 11));
+  }
+
+  static std::string cifar(size_t records, size_t labels) {
+    return std::string(records * (labels + 3072), '\x01');
+  }
+
+  void add_photo(const std::string& name) {
+    auto [image, memory] = allocate_array(ElementType::kUint8, {3, 40, 90});
+    std::fill_n(memory, image.bytes(), std::byte{100});
+    fs::create_directories((root_ / name).parent_path());
+    write_png(root_ / name, image);
+  }
+
+  // Skips the test where the build cannot write PNG files.
+  bool add_photos(const std::vector<std::string>& names) {
+    try {
+      for (const std::string& name : names)
+        add_photo(name);
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+      return false;
+    }
+  }
+
+  StreamSources open(const std::string& dataset, const std::string& scenario,
+                     const std::string& foreign = "") const {
+    StreamOptions options;
+    options.scenario = scenario;
+    options.foreign = foreign;
+    return open_sources(dataset, root_.path(), options);
+  }
+
+  TempDir root_;
+};
+
+TEST_F(StreamSourcesTest, OpensTheTargetsEvaluationSplit) {
+  const StreamSources sources = open("cifar10", "benign");
+
+  EXPECT_EQ(sources.name, "cifar10");
+  ASSERT_EQ(sources.domains.size(), 1u);
+  EXPECT_EQ(sources.domains[0].name, "clean");
+  EXPECT_EQ(sources.domains[0].images->size(), 10);
+  EXPECT_EQ(sources.foreign, nullptr);
+}
+
+TEST_F(StreamSourcesTest, OpensTheScenariosForeignSet) {
+  const StreamSources near = open("cifar10", "near");
+  EXPECT_EQ(near.foreign_name, "cifar100:train");
+  EXPECT_EQ(near.foreign->size(), 7);
+
+  const StreamSources far = open("cifar10", "far");
+  EXPECT_EQ(far.foreign_name, "mnist:test");
+  EXPECT_EQ(far.foreign->size(), 3);
+}
+
+TEST_F(StreamSourcesTest, AnyDatasetCanBeTheForeignSet) {
+  EXPECT_EQ(open("cifar10", "near", "cifar100:test").foreign->size(), 4);
+  EXPECT_EQ(open("cifar10", "near", "mnist").foreign_name, "mnist:test");
+  EXPECT_EQ(open("mnist", "far", "cifar10").foreign->size(), 10);
+}
+
+TEST_F(StreamSourcesTest, TakesTheFirstForeignSetThatIsThere) {
+  expect_error(ErrorKind::kNotFound, "imagenet/val",
+               [&] { open("cifar100", "near"); });
+  if (!add_photos({"tiny-imagenet-200/val/a/1.png"})) GTEST_SKIP();
+  EXPECT_EQ(open("cifar100", "near").foreign_name, "tiny-imagenet:val");
+  add_photos({"imagenet/val/n1/1.png", "imagenet/val/n2/1.png"});
+
+  const StreamSources sources = open("cifar100", "near");
+
+  EXPECT_EQ(sources.foreign_name, "imagenet:val");
+  EXPECT_EQ(sources.foreign->size(), 2);
+  // Squeezed to the target's size, not cropped.
+  EXPECT_EQ(sources.foreign->get({0}).images.sizes(),
+            at::IntArrayRef({1, 3, 32, 32}));
+}
+
+TEST_F(StreamSourcesTest, AFolderCanBeTheForeignSet) {
+  if (!add_photos({"mine/cats/1.png"})) GTEST_SKIP();
+  const std::string name = "folder:" + (root_ / "mine").string();
+
+  const StreamSources sources = open("cifar10", "far", name);
+
+  EXPECT_EQ(sources.foreign_name, name);
+  EXPECT_EQ(sources.foreign->shape().width, 32);
+}
+
+TEST_F(StreamSourcesTest, SaysWhatIsMissing) {
+  expect_error(ErrorKind::kNotFound, "mnist/train-images-idx3-ubyte",
+               [&] { open("cifar10", "far", "mnist:train"); });
+  expect_error(ErrorKind::kInvalid, "did you mean \"cifar10\"",
+               [&] { open("cifar11", "benign"); });
+  expect_error(ErrorKind::kInvalid, "dev",
+               [&] { open("cifar10", "near", "cifar100:dev"); });
+  expect_error(ErrorKind::kNotFound, "no-such-folder",
+               [&] { open("cifar10", "far", "folder:no-such-folder"); });
+  expect_error(ErrorKind::kInvalid, "scenario",
+               [&] { open("cifar10", "noisy"); });
+}
+
+}  // namespace
+}  // namespace sotta

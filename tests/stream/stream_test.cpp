@@ -1,0 +1,255 @@
+#include "sotta/stream/stream.h"
+
+#include <atomic>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+
+#include "tests/stream/numbered_images.h"
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+using testing::kForeignSet;
+using testing::numbered_images;
+using testing::numbered_sources;
+
+std::shared_ptr<const StreamPlan> make_plan(const std::string& scenario,
+                                            const StreamSources& sources,
+                                            int64_t read_ahead = 16) {
+  StreamOptions options;
+  options.scenario = scenario;
+  options.read_ahead = read_ahead;
+  return std::make_shared<const StreamPlan>(options, sources);
+}
+
+at::Tensor read_all(Stream& stream, int64_t count) {
+  std::vector<at::Tensor> parts;
+  while (stream.position() < stream.size())
+    parts.push_back(stream.next(count));
+  return at::cat(parts);
+}
+
+TEST(Stream, GivesTheImagesOfItsPlan) {
+  StreamOptions options;
+  options.scenario = "near";
+  options.domains = "mixed";
+  const auto sources = numbered_sources(300, 400, 3);
+  const auto plan = std::make_shared<const StreamPlan>(options, sources);
+
+  Stream stream(plan, sources);
+  const at::Tensor images = read_all(stream, 64);
+
+  ASSERT_EQ(images.sizes(), at::IntArrayRef({600, 3, 1, 1}));
+  ASSERT_EQ(images.scalar_type(), at::kByte);
+  for (int64_t i = 0; i < plan->size(); ++i) {
+    const SampleTruth& sample = (*plan)[i];
+    const auto* pixels = images.data_ptr<uint8_t>() + 3 * i;
+    EXPECT_EQ(pixels[0], sample.benign() ? sample.domain : kForeignSet);
+    EXPECT_EQ(256 * pixels[1] + pixels[2], sample.index);
+  }
+}
+
+TEST(Stream, AttackersHoldTargetImages) {
+  const auto sources = numbered_sources(100);
+  const auto plan = make_plan("attack", sources);
+
+  const at::Tensor images = Stream(plan, sources).next(200);
+
+  for (int64_t i = 0; i < 200; ++i)
+    EXPECT_EQ(images[i][2][0][0].item<int64_t>(), (*plan)[i].index);
+}
+
+TEST(Stream, NoiseDependsOnTheSeed) {
+  const auto sources = numbered_sources(50);
+  StreamOptions options;
+  options.scenario = "noise";
+  const auto images = [&](int64_t seed) {
+    options.seed = seed;
+    const auto plan = std::make_shared<const StreamPlan>(options, sources);
+    const at::Tensor all = Stream(plan, sources).next(100);
+    return all.index({plan->truth(0, 100).benign.logical_not()});
+  };
+
+  const at::Tensor noise = images(3);
+  ASSERT_EQ(noise.size(0), 50);
+  EXPECT_GT(noise.to(at::kDouble).std().item<double>(), 50);
+  EXPECT_TRUE(images(3).equal(noise));
+  EXPECT_FALSE(images(4).equal(noise));
+}
+
+TEST(Stream, DoesNotDependOnCallsOrReadingAhead) {
+  const auto sources = numbered_sources(150);
+  Stream reference(make_plan("noise", sources, 0), sources);
+  const at::Tensor expected = read_all(reference, 300);
+
+  for (const int64_t read_ahead : {0, 1, 7, 64, 1000})
+    for (const int64_t count : {1, 64, 300}) {
+      Stream stream(make_plan("noise", sources, read_ahead), sources);
+      EXPECT_TRUE(read_all(stream, count).equal(expected))
+          << read_ahead << " ahead, " << count << " at a time";
+    }
+}
+
+TEST(Stream, EndsWithWhatIsLeftAndThenNothing) {
+  const auto sources = numbered_sources(100);
+  Stream stream(make_plan("benign", sources), sources);
+
+  EXPECT_EQ(stream.next(64).size(0), 64);
+  EXPECT_EQ(stream.next(64).size(0), 36);
+  EXPECT_EQ(stream.next(64).sizes(), at::IntArrayRef({0, 3, 1, 1}));
+  EXPECT_EQ(stream.position(), 100);
+}
+
+TEST(Stream, ContinuesFromAnyWindow) {
+  const auto sources = numbered_sources(200);
+  const auto plan = make_plan("near", sources);
+  Stream whole(plan, sources);
+  const at::Tensor expected = read_all(whole, 64);
+
+  Stream stream(plan, sources);
+  stream.next(10);
+  stream.seek(128);
+  EXPECT_TRUE(stream.next(64).equal(expected.slice(0, 128, 192)));
+  stream.seek(64);
+  EXPECT_TRUE(stream.next(64).equal(expected.slice(0, 64, 128)));
+  EXPECT_TRUE(stream.read(5, 50).equal(expected.slice(0, 5, 50)));
+  EXPECT_EQ(stream.position(), 128);
+  expect_error(ErrorKind::kInvalid, "within 0 .. 400",
+               [&] { stream.seek(401); });
+  expect_error(ErrorKind::kInvalid, "within 0 .. 400",
+               [&] { stream.read(399, 401); });
+}
+
+TEST(Stream, GoesOnAfterAMove) {
+  const auto sources = numbered_sources(200);
+  const auto plan = make_plan("benign", sources);
+  Stream first(plan, sources);
+  const at::Tensor begin = first.next(64);
+
+  Stream second = std::move(first);
+
+  EXPECT_TRUE(second.next(136).equal(Stream(plan, sources).read(64, 200)));
+}
+
+// Counts the images it hands out; image `broken` cannot be read.
+class CountingImages : public Dataset {
+ public:
+  explicit CountingImages(int64_t size, int64_t broken = -1)
+      : images_(numbered_images(size, 0)), broken_(broken) {}
+
+  int64_t size() const override { return images_->size(); }
+  int64_t classes() const override { return 10; }
+  ImageShape shape() const override { return images_->shape(); }
+  at::Tensor labels() const override { return images_->labels(); }
+  LabelledImages get(const std::vector<int64_t>& indices) const override {
+    for (const int64_t index : indices)
+      if (index == broken_)
+        fail(ErrorKind::kBadFormat, "photo.jpg", "the file is cut short");
+    const int64_t read = read_ += static_cast<int64_t>(indices.size());
+    most_ahead_ = std::max<int64_t>(most_ahead_, read - asked_for_);
+    return images_->get(indices);
+  }
+
+  void ask_for(int64_t count) { asked_for_ += count; }
+  int64_t read() const { return read_; }
+  int64_t most_ahead() const { return most_ahead_; }
+
+ private:
+  std::shared_ptr<const Dataset> images_;
+  int64_t broken_;
+  std::atomic<int64_t> asked_for_{0};
+  mutable std::atomic<int64_t> read_{0};
+  mutable std::atomic<int64_t> most_ahead_{0};
+};
+
+StreamSources counting_sources(const std::shared_ptr<CountingImages>& images) {
+  StreamSources sources;
+  sources.name = "counting";
+  sources.domains = {{"clean", images}};
+  return sources;
+}
+
+TEST(Stream, HoldsNoMoreImagesThanItMayReadAhead) {
+  const auto images = std::make_shared<CountingImages>(2000);
+  const auto sources = counting_sources(images);
+  Stream stream(make_plan("benign", sources, 32), sources);
+
+  for (int window = 0; window < 100; ++window) {
+    images->ask_for(20);
+    stream.next(20);
+  }
+
+  EXPECT_EQ(images->read(), 2000);
+  EXPECT_LE(images->most_ahead(), 32);
+}
+
+TEST(Stream, ReadsNothingBeforeItIsAsked) {
+  const auto images = std::make_shared<CountingImages>(100);
+  const auto sources = counting_sources(images);
+
+  const Stream stream(make_plan("benign", sources), sources);
+
+  EXPECT_EQ(images->read(), 0);
+}
+
+TEST(Stream, FailsAtTheImageThatCannotBeRead) {
+  const auto images = std::make_shared<CountingImages>(100, /*broken=*/42);
+  const auto sources = counting_sources(images);
+  for (const int64_t read_ahead : {0, 16}) {
+    const auto plan = make_plan("benign", sources, read_ahead);
+    int64_t position = 0;
+    while ((*plan)[position].index != 42)
+      ++position;
+    Stream stream(plan, sources);
+
+    stream.next(position);
+    for (int attempt = 0; attempt < 2; ++attempt)
+      expect_error(ErrorKind::kBadFormat, "photo.jpg: the file is cut short",
+                   [&] { stream.next(1); });
+    EXPECT_EQ(stream.position(), position);
+    stream.seek(position + 1);
+    EXPECT_EQ(stream.next(100).size(0), 99 - position);
+  }
+}
+
+TEST(Stream, ForeignImagesTakeTheTargetsShape) {
+  auto sources = numbered_sources(20);
+  const LabelledImages grey = sources.foreign->range(0, 100);
+  sources.foreign = std::make_shared<TensorDataset>(
+      LabelledImages{
+          grey.images.slice(1, 2).expand({100, 1, 4, 5}).contiguous(),
+          grey.labels},
+      10, "grey");
+  const auto plan = make_plan("far", sources);
+
+  const at::Tensor images = Stream(plan, sources).next(40);
+
+  ASSERT_EQ(images.sizes(), at::IntArrayRef({40, 3, 1, 1}));
+  for (int64_t i = 0; i < 40; ++i) {
+    if ((*plan)[i].benign()) continue;
+    for (int64_t channel = 0; channel < 3; ++channel)
+      EXPECT_EQ(images[i][channel][0][0].item<int64_t>(), (*plan)[i].index);
+  }
+}
+
+TEST(Stream, RefusesSourcesOfAnotherPlan) {
+  const auto plan = make_plan("near", numbered_sources(100, 200));
+
+  const auto expect_refused = [&](const std::string& part,
+                                  const StreamSources& sources) {
+    expect_error(ErrorKind::kInvalid, part, [&] { Stream(plan, sources); });
+  };
+  expect_refused("1 domains, the sources have 2",
+                 numbered_sources(100, 200, 2));
+  expect_refused("than the domain d0 has", numbered_sources(50, 200));
+  expect_refused("than the foreign set has", numbered_sources(100, 20));
+}
+
+}  // namespace
+}  // namespace sotta

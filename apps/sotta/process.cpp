@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include <ATen/Parallel.h>
-#include <sys/resource.h>
 #include <torch/version.h>
 
 #include "sotta/core/error.h"
@@ -23,12 +22,6 @@ int64_t use_threads(int64_t threads) {
   if (threads == 0) threads = available_cores();
   at::set_num_threads(static_cast<int>(threads));
   return threads;
-}
-
-int64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{usage.ru_maxrss} * 1024;
 }
 
 std::string libtorch_version() {

@@ -15,9 +15,6 @@ std::filesystem::path data_root(const std::string& flag);
 // Returns the number in use.
 int64_t use_threads(int64_t threads);
 
-// The most memory this process has held so far.
-int64_t peak_memory_bytes();
-
 // "1.13.1", as the headers say.
 std::string libtorch_version();
 

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "sotta/core/peak_memory.h"
 #include "sotta/core/version.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"

@@ -1,0 +1,106 @@
+#include "sotta/record/record_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "sotta/core/error.h"
+#include "sotta/core/version.h"
+#include "sotta/record/record_file.h"
+#include "sotta/record/run_identity.h"
+
+namespace sotta {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> record_files(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(folder, error), end; entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".jsonl") files.push_back(entry->path());
+  if (error)
+    fail(ErrorKind::kNotFound, folder.string(), "expected a folder of records");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void check_versions(const std::vector<RunRecord>& records,
+                    const fs::path& folder) {
+  for (const auto& record : records)
+    if (record.version != version())
+      fail(ErrorKind::kBadFormat, folder.string(),
+           "holds records of sotta " + record.version + ", this is " +
+               version() +
+               "; choose another folder, or allow several versions in one");
+}
+
+}  // namespace
+
+std::vector<RunRecord> read_record_folder(const fs::path& folder) {
+  std::vector<RunRecord> records;
+  std::set<std::string> seen;
+  for (const auto& file : record_files(folder))
+    for (auto& record : read_records(file))
+      if (seen.insert(run_identity(record)).second)
+        records.push_back(std::move(record));
+  return records;
+}
+
+RecordFolder::RecordFolder(const fs::path& folder, const std::string& writer,
+                           bool any_version)
+    : file_(folder /
+            ("records" + (writer.empty() ? "" : "-" + writer) + ".jsonl")) {
+  std::error_code ignored;  // opening the file tells
+  fs::create_directories(folder, ignored);
+  take_file();
+  try {
+    earlier_ = read_record_folder(folder);
+    if (!any_version) check_versions(earlier_, folder);
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+  for (const auto& record : earlier_)
+    identities_.insert(run_identity(record));
+}
+
+RecordFolder::~RecordFolder() {
+  close(descriptor_);
+}
+
+void RecordFolder::take_file() {
+  descriptor_ =
+      open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0)
+    fail(ErrorKind::kIo, file_.string(),
+         std::string("cannot be written, ") + std::strerror(errno));
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  close(descriptor_);
+  fail(ErrorKind::kIo, file_.string(),
+       "is being written by another process; wait for it, or choose another "
+       "folder");
+}
+
+bool RecordFolder::has(const std::string& identity) const {
+  const std::lock_guard lock(mutex_);
+  return identities_.count(identity) > 0;
+}
+
+void RecordFolder::append(const RunRecord& record) {
+  const std::lock_guard lock(mutex_);
+  const std::string identity = run_identity(record);
+  if (identities_.count(identity) > 0) return;
+  append_record(file_, record);
+  if (fsync(descriptor_) != 0)
+    fail(ErrorKind::kIo, file_.string(),
+         std::string("cannot be written, ") + std::strerror(errno));
+  identities_.insert(identity);
+}
+
+}  // namespace sotta

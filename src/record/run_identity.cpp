@@ -1,0 +1,38 @@
+#include "sotta/record/run_identity.h"
+
+#include <cstdio>
+
+#include "sotta/core/rng.h"
+
+namespace sotta {
+
+std::string run_identity(const RunRecord& record) {
+  std::string text;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    text += (text.empty() ? "" : " ") + name + "=" + value;
+  };
+  add("dataset", record.dataset);
+  add("scenario", record.scenario);
+  add("corruption", record.corruption);
+  add("severity", std::to_string(record.severity));
+  add("source", record.corruption_source);
+  add("method", record.method);
+  add("variant", record.variant);
+  add("preset", record.preset);
+  add("seed", std::to_string(record.seed));
+  for (const auto& [name, value] : record.options)
+    add(name, to_text(value));
+  return text;
+}
+
+std::string short_identity(const std::string& identity) {
+  uint64_t hash = identity.size();
+  for (const char letter : identity)
+    hash = mix64(hash ^ static_cast<unsigned char>(letter));
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(hash));
+  return digits;
+}
+
+}  // namespace sotta

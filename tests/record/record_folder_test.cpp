@@ -1,0 +1,114 @@
+#include "sotta/record/record_folder.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/core/version.h"
+#include "sotta/record/record_file.h"
+#include "sotta/record/run_identity.h"
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+using testing::read_bytes;
+using testing::TempDir;
+
+RunRecord record_of_seed(int64_t seed, double accuracy = 50) {
+  RunRecord record;
+  record.version = version();
+  record.seed = seed;
+  record.accuracy = accuracy;
+  return record;
+}
+
+std::string line_of_seed(int64_t seed) {
+  return to_json(record_of_seed(seed)) + "\n";
+}
+
+TEST(RecordFolder, KnowsWhatIsDoneAndAddsToIt) {
+  const TempDir dir;
+  {
+    RecordFolder folder(dir / "runs", "");
+    folder.append(record_of_seed(1));
+    EXPECT_TRUE(folder.has(run_identity(record_of_seed(1))));
+  }
+  RecordFolder folder(dir / "runs", "");
+  EXPECT_TRUE(folder.has(run_identity(record_of_seed(1))));
+  EXPECT_FALSE(folder.has(run_identity(record_of_seed(2))));
+  folder.append(record_of_seed(2));
+  EXPECT_EQ(read_record_folder(dir / "runs").size(), 2u);
+}
+
+TEST(RecordFolder, WritesEachIdentityOnce) {
+  const TempDir dir;
+  RecordFolder folder(dir.path(), "");
+  folder.append(record_of_seed(1, 50));
+  folder.append(record_of_seed(1, 60));
+  EXPECT_EQ(read_records(folder.file()).size(), 1u);
+}
+
+TEST(RecordFolder, ReadsTheFilesOfAllWriters) {
+  const TempDir dir;
+  dir.write("records-rank0.jsonl", line_of_seed(0) + line_of_seed(1));
+  dir.write("records-rank1.jsonl", line_of_seed(1) + line_of_seed(2));
+  dir.write("notes.txt", "no record");
+
+  const RecordFolder folder(dir.path(), "rank2");
+  EXPECT_EQ(folder.earlier().size(), 3u);
+  EXPECT_EQ(folder.file().filename(), "records-rank2.jsonl");
+}
+
+TEST(RecordFolder, RedoesAHalfWrittenLine) {
+  const TempDir dir;
+  const std::string half = line_of_seed(2).substr(0, 40);
+  dir.write("records.jsonl", line_of_seed(1) + half);
+
+  RecordFolder folder(dir.path(), "");
+  EXPECT_FALSE(folder.has(run_identity(record_of_seed(2))));
+  folder.append(record_of_seed(2));
+  EXPECT_EQ(read_bytes(folder.file()), line_of_seed(1) + line_of_seed(2));
+}
+
+TEST(RecordFolder, RefusesToShareItsFile) {
+  const TempDir dir;
+  const RecordFolder first(dir.path(), "");
+  expect_error(ErrorKind::kIo, "another process",
+               [&] { RecordFolder(dir.path(), ""); });
+}
+
+TEST(RecordFolder, RefusesAPlaceThatCannotBeWritten) {
+  const TempDir dir;
+  dir.write("file", "");
+  expect_error(ErrorKind::kIo, "cannot be written",
+               [&] { RecordFolder(dir / "file", ""); });
+}
+
+TEST(RecordFolder, RefusesRecordsOfAnotherVersionUnlessTold) {
+  const TempDir dir;
+  RunRecord old = record_of_seed(1);
+  old.version = "0.0.0";
+  dir.write("records.jsonl", to_json(old) + "\n");
+
+  expect_error(ErrorKind::kBadFormat, "holds records of sotta 0.0.0",
+               [&] { RecordFolder(dir.path(), ""); });
+  EXPECT_EQ(RecordFolder(dir.path(), "", true).earlier().size(), 1u);
+}
+
+TEST(RecordFolder, RefusesAnotherFormat) {
+  const TempDir dir;
+  dir.write("records.jsonl", "{\"format\":1}\n");
+  expect_error(ErrorKind::kBadFormat, "line 1",
+               [&] { RecordFolder(dir.path(), "", true); });
+}
+
+TEST(ReadRecordFolder, NeedsAFolder) {
+  const TempDir dir;
+  expect_error(ErrorKind::kNotFound, "expected a folder",
+               [&] { read_record_folder(dir / "none"); });
+}
+
+}  // namespace
+}  // namespace sotta

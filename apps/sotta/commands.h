@@ -7,6 +7,7 @@ namespace sotta::cli {
 // One function per subcommand, in commands/<name>.cpp: adds the subcommand, its
 // flags and the callback that does the work to the program's parser. A callback
 // throws sotta::Error; main() turns it into a sentence and an exit code.
+void add_adapt(CLI::App& program);
 void add_data(CLI::App& program);
 void add_eval(CLI::App& program);
 void add_convert(CLI::App& program);

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   sotta::cli::add_data(program);
   sotta::cli::add_eval(program);
+  sotta::cli::add_adapt(program);
   sotta::cli::add_convert(program);
   sotta::cli::add_info(program);
 

@@ -1,0 +1,109 @@
+#include "prediction_writer.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "sotta/core/error.h"
+#include "sotta/core/options.h"
+
+namespace sotta::cli {
+namespace {
+
+std::string decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+// Quoted only where it must be.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text)
+    quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + "\"";
+}
+
+std::string json_text(const std::string& text) {
+  // File names may be any bytes; JSON is UTF-8.
+  return nlohmann::json(text).dump(-1, ' ', false,
+                                   nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+PredictionWriter::PredictionWriter(const std::string& path) : path_(path) {
+  if (path == "-")
+    stream_ = std::shared_ptr<std::ostream>(&std::cout, [](std::ostream*) {});
+  else
+    stream_ = std::make_shared<std::ofstream>(path, std::ios::binary);
+  check();
+}
+
+void PredictionWriter::check() const {
+  if (!*stream_) fail(ErrorKind::kIo, path_, "cannot be written");
+}
+
+void PredictionWriter::write(const std::vector<std::string>& names,
+                             const Prediction& prediction,
+                             const std::vector<Verdict>& verdicts) {
+  const auto* labels = prediction.labels.data_ptr<int64_t>();
+  const auto* confidences = prediction.confidences.data_ptr<float>();
+  const auto* entropies = prediction.entropies.data_ptr<float>();
+  for (size_t i = 0; i < names.size(); ++i)
+    write_line({lines_++, names[i], labels[i], confidences[i], entropies[i],
+                to_text(verdicts[i])});
+  // A reader of a pipe sees each window at once.
+  stream_->flush();
+  check();
+}
+
+void PredictionWriter::close() {
+  stream_->flush();
+  check();
+}
+
+namespace {
+
+class JsonLines : public PredictionWriter {
+ public:
+  explicit JsonLines(const std::string& path) : PredictionWriter(path) {}
+
+ private:
+  void write_line(const Line& line) override {
+    stream() << "{\"index\":" << line.index
+             << ",\"name\":" << json_text(line.name)
+             << ",\"label\":" << line.label
+             << ",\"confidence\":" << decimal(line.confidence)
+             << ",\"entropy\":" << decimal(line.entropy) << ",\"verdict\":\""
+             << line.verdict << "\"}\n";
+  }
+};
+
+class Csv : public PredictionWriter {
+ public:
+  explicit Csv(const std::string& path) : PredictionWriter(path) {
+    stream() << "index,name,label,confidence,entropy,verdict\n";
+  }
+
+ private:
+  void write_line(const Line& line) override {
+    stream() << line.index << ',' << csv_field(line.name) << ',' << line.label
+             << ',' << decimal(line.confidence) << ',' << decimal(line.entropy)
+             << ',' << line.verdict << "\n";
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PredictionWriter> open_prediction_writer(
+    const std::string& path, const std::string& format) {
+  if (format == "jsonl") return std::make_unique<JsonLines>(path);
+  if (format == "csv") return std::make_unique<Csv>(path);
+  fail_unknown_name("--format", format, {"jsonl", "csv"});
+}
+
+}  // namespace sotta::cli

@@ -1,0 +1,98 @@
+# `sotta adapt`: predictions and verdicts of a user's own images.
+. "$SOTTA_ROOT/tests/cli/expect.sh"
+
+model="$SOTTA_ROOT/tests/golden/torchscript/scripted.pt"
+plain=(--mean 0,0,0 --std 1,1,1)
+
+# 40 images of 16 x 16 pixels as one array, some of them also as PNG files.
+python3 - <<'PYTHON'
+import struct, zlib, os
+def pixel(i, y, x, c):
+    return (i * 37 + y * 11 + x * 7 + c * 50 + (x * y * (i + 1)) // 3) % 256
+def npy(path, count):
+    head = str({'descr': '|u1', 'fortran_order': False, 'shape': (count, 16, 16, 3)})
+    head += ' ' * (-(len(head) + 11) % 64) + '\n'
+    body = bytes(pixel(i, y, x, c) for i in range(count) for y in range(16)
+                 for x in range(16) for c in range(3))
+    open(path, 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + body)
+def png(path, i, side=16):
+    raw = b''.join(b'\0' + bytes(pixel(i, y, x, c) for x in range(side) for c in range(3)) for y in range(side))
+    chunk = lambda kind, data: struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+    open(path, 'wb').write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0))
+                           + chunk(b'IDAT', zlib.compress(raw)) + chunk(b'IEND', b''))
+npy('images.npy', 40)
+os.makedirs('photos/more')
+for i in range(3):
+    png(f'photos/{i}.png', i)
+png('photos/more/3.png', 3)
+png('large.png', 1, 20)
+PYTHON
+
+adapt() { sotta adapt --model "$model" "${plain[@]}" --window 8 "$@"; }
+
+# An array: a line per image, an update per window.
+run adapt --input images.npy --set min_confidence=0
+expect_code 0
+expect_error '40 images'
+expect_error '5 updates'
+[ "$(wc -l <stdout.txt)" -eq 40 ] || give_up "expected 40 lines"
+expect_output '"index":39,"name":"39"'
+expect_output '"verdict":"admitted"'
+cp stdout.txt whole.jsonl
+
+# Stopped after 20 images, in the middle of a window, and continued.
+python3 -c "
+data = open('images.npy', 'rb').read()
+size = 16 * 16 * 3
+head, body = data[:-40 * size], data[-40 * size:]
+fix = lambda count: head.replace(b'(40,', b'(%d,' % count)
+open('a.npy', 'wb').write(fix(20) + body[:20 * size])
+open('b.npy', 'wb').write(fix(20) + body[20 * size:])"
+run adapt --input a.npy --set min_confidence=0 --out a.jsonl --state-out half.safetensors
+expect_code 0
+run adapt --input b.npy --set min_confidence=0 --out b.jsonl --state-in half.safetensors
+expect_code 0
+cut -d, -f3-5 whole.jsonl >wanted.txt
+cat a.jsonl b.jsonl | cut -d, -f3-5 >found.txt
+cmp -s wanted.txt found.txt || give_up "a continued run predicts otherwise"
+
+# A folder, as CSV; names on standard input give the same predictions.
+run adapt --input photos --format csv --method tent --export adapted.safetensors
+expect_code 0
+expect_output 'index,name,label,confidence,entropy,verdict'
+expect_output '3,photos/more/3.png,'
+[ -s adapted.safetensors ] || give_up "expected exported weights"
+cut -d, -f3 stdout.txt >folder.txt
+printf '%s\n' photos/0.png photos/1.png photos/2.png photos/more/3.png >list.txt
+set +e
+sotta adapt --model "$model" "${plain[@]}" --window 8 --input - --format csv --method tent <list.txt >stdin.csv 2>stderr.txt
+last_code=$?
+set -e
+expect_code 0
+cut -d, -f3 stdin.csv | cmp -s - folder.txt || give_up "standard input predicts otherwise"
+
+# Mistakes.
+run adapt --input nowhere
+expect_code 2
+expect_error 'nowhere: there is no such file or folder'
+run adapt --input images.npy --set min_confidense=0.5
+expect_code 2
+expect_error 'min_confidence'
+run adapt --input images.npy --format xml
+expect_code 2
+expect_error 'jsonl'
+run adapt --input images.npy --out no/such/folder.jsonl
+expect_code 1
+expect_error 'cannot be written'
+printf '%s\n' photos/0.png large.png >list.txt
+set +e
+sotta adapt --model "$model" "${plain[@]}" --input - <list.txt >stdout.txt 2>stderr.txt
+last_code=$?
+set -e
+expect_code 2
+expect_error 'give --size to resize them'
+run adapt --input large.png --size 16
+expect_code 0
+run sotta adapt --model "$model" --input images.npy
+expect_code 2
+expect_error 'no normalisation was given'

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sotta/record/run_record.h"
+#include "sotta/report/table.h"
+
+namespace sotta {
+
+struct Section {
+  std::string title;
+  std::vector<std::string> paragraphs;
+  std::vector<Table> tables;
+};
+
+// Everything a document says, before it is one: the formats differ only in how
+// they spell it. All texts are plain; the formats escape them.
+struct Report {
+  std::string title;
+  std::vector<std::string> paragraphs;
+  std::vector<Section> sections;
+};
+
+// All tables that the records have data for, beside the paper's numbers. The
+// same records give the same report.
+Report make_report(const std::vector<RunRecord>& records);
+
+// Whole documents.
+std::string to_markdown(const Report& report);
+std::string to_latex(const Report& report);  // needs only booktabs
+std::string to_csv(const Report& report);    // a line per number of a table
+std::string to_html(const Report& report);   // one page, needs nothing else
+
+}  // namespace sotta

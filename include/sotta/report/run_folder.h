@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "sotta/record/run_record.h"
+
+namespace sotta {
+
+// The records of all *.jsonl files of a folder, in the order of the files'
+// names, or of one such file. A run that was recorded more than once counts
+// once; its last record is kept.
+//
+// Throws Error: kNotFound if there is no such folder or nothing recorded in it,
+// kBadFormat with file and line for what is not a record of this version.
+std::vector<RunRecord> read_run_folder(const std::filesystem::path& folder);
+
+// Drops all but the last of the records of one run: those that agree in what
+// was run. Versions and the number of threads do not count.
+std::vector<RunRecord> without_duplicates(std::vector<RunRecord> records);
+
+}  // namespace sotta

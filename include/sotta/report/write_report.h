@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sotta/report/report.h"
+
+namespace sotta {
+
+// "md", "tex", "csv", "html"
+std::vector<std::string> report_formats();
+
+// Writes report.<format> for each format into the folder, which is made if it
+// is not there, and returns what was written. A file that was there is
+// replaced as a whole.
+//
+// Throws Error: kInvalid for an unknown format, before anything is written; kIo
+// if the system refuses.
+std::vector<std::filesystem::path> write_report(
+    const Report& report, const std::filesystem::path& folder,
+    const std::vector<std::string>& formats);
+
+}  // namespace sotta

@@ -1,0 +1,55 @@
+#include <set>
+
+#include "sotta/report/report.h"
+
+#include "report/accuracy_tables.h"
+#include "report/cost_table.h"
+#include "report/number_text.h"
+#include "report/run_groups.h"
+#include "report/screening_tables.h"
+
+namespace sotta {
+namespace {
+
+void append(std::vector<Table>& tables, std::vector<Table> more) {
+  for (Table& table : more)
+    tables.push_back(std::move(table));
+}
+
+// "sotta 0.1.0 with LibTorch 1.13.1"
+std::string versions(const std::vector<RunRecord>& records) {
+  std::set<std::string> names;
+  for (const RunRecord& record : records)
+    names.insert("sotta " + record.version + " with LibTorch " +
+                 record.libtorch);
+  std::string text;
+  for (const auto& name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Section make_section(const RunGroup& group) {
+  Section section;
+  section.title = group.label();
+  append(section.tables, scenario_tables(group));
+  append(section.tables, corruption_tables(group));
+  append(section.tables, variant_tables(group));
+  append(section.tables, setting_tables(group));
+  append(section.tables, screening_tables(group));
+  append(section.tables, cost_tables(group));
+  return section;
+}
+
+}  // namespace
+
+Report make_report(const std::vector<RunRecord>& records) {
+  Report report;
+  report.title = "Test-time adaptation: results";
+  report.paragraphs = {counted(static_cast<int64_t>(records.size()), "run") +
+                       ", made by " + versions(records) + "."};
+  for (const RunGroup& group : group_runs(records))
+    report.sections.push_back(make_section(group));
+  return report;
+}
+
+}  // namespace sotta

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sotta {
+
+// How names of records are shown and in which order: the paper's, then what it
+// does not know by alphabet. A name without a label is its own label.
+std::string method_label(const std::string& method);
+std::string scenario_label(const std::string& scenario);
+std::string corruption_label(const std::string& corruption);
+std::string option_label(const std::string& option);  // with its symbol
+
+std::vector<std::string> sort_methods(std::set<std::string> names);
+std::vector<std::string> sort_scenarios(std::set<std::string> names);
+std::vector<std::string> sort_corruptions(std::set<std::string> names);
+std::vector<std::string> sort_datasets(std::set<std::string> names);
+
+// The fifteen that the paper averages over.
+const std::vector<std::string>& paper_corruptions();
+
+}  // namespace sotta

@@ -1,0 +1,56 @@
+#include "sotta/report/run_folder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "sotta/core/error.h"
+#include "sotta/record/record_file.h"
+
+#include "report/run_settings.h"
+
+namespace sotta {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> record_files(const fs::path& folder) {
+  if (fs::is_regular_file(folder)) return {folder};
+  if (!fs::is_directory(folder))
+    fail(ErrorKind::kNotFound, folder.string(),
+         "expected a folder of records, found none");
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+  if (files.empty())
+    fail(ErrorKind::kNotFound, folder.string(),
+         "expected records in *.jsonl files, found no such file");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+std::vector<RunRecord> read_run_folder(const fs::path& folder) {
+  std::vector<RunRecord> records;
+  for (const auto& file : record_files(folder)) {
+    auto more = read_records(file);
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  }
+  if (records.empty())
+    fail(ErrorKind::kNotFound, folder.string(),
+         "expected records, found only empty files");
+  return without_duplicates(std::move(records));
+}
+
+std::vector<RunRecord> without_duplicates(std::vector<RunRecord> records) {
+  std::map<std::string, size_t> last;
+  for (size_t i = 0; i < records.size(); ++i)
+    last[run_key(records[i])] = i;
+  std::vector<RunRecord> kept;
+  for (size_t i = 0; i < records.size(); ++i)
+    if (last.at(run_key(records[i])) == i)
+      kept.push_back(std::move(records[i]));
+  return kept;
+}
+
+}  // namespace sotta

@@ -1,0 +1,163 @@
+#include "report/run_groups.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+#include "report/names.h"
+#include "report/run_settings.h"
+
+namespace sotta {
+namespace {
+
+using Runs = std::vector<const RunRecord*>;
+
+// The value that more runs have than any other; empty if there is none.
+std::string usual_value(const Runs& runs, const std::string& name) {
+  std::map<std::string, int64_t> count;
+  for (const RunRecord* run : runs)
+    ++count[settings_of(*run)[name]];
+  std::string usual;
+  int64_t most = 0;
+  for (const auto& [value, times] : count) {
+    if (times == most) usual.clear();
+    if (times <= most) continue;
+    usual = value;
+    most = times;
+  }
+  return usual;
+}
+
+std::string setting_text(const RunRecord& run, const Settings& usual) {
+  std::string text;
+  const Settings settings = settings_of(run);
+  for (const auto& [name, value] : usual) {
+    const auto found = settings.find(name);
+    const std::string own = found == settings.end() ? "none" : found->second;
+    if (own == value) continue;
+    text += (text.empty() ? "" : ", ") + name + " " + own;
+  }
+  return text;
+}
+
+// "stats_momentum 0.05" before "stats_momentum 0.1", whatever the alphabet
+// says.
+struct BySetting {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return key(a) < key(b);
+  }
+  static std::tuple<std::string, double, std::string> key(
+      const std::string& setting) {
+    const size_t space = setting.find(' ');
+    if (space == std::string::npos) return {setting, 0, ""};
+    return {setting.substr(0, space),
+            std::strtod(setting.c_str() + space, nullptr), setting};
+  }
+};
+
+// The rows of one method and variant: more than one if settings were tried out.
+std::vector<RunRow> split_rows(const Runs& runs) {
+  Settings usual;
+  for (const auto& name : varied_settings(runs))
+    usual[name] = usual_value(runs, name);
+  std::map<std::string, RunRow, BySetting> by_setting;
+  for (const RunRecord* run : runs) {
+    const std::string setting = setting_text(*run, usual);
+    RunRow& row = by_setting[setting];
+    row.method = run->method;
+    row.variant = run->variant;
+    row.setting = setting;
+    row.scenarios[run->scenario][run->corruption][run->seed] = run;
+  }
+  std::vector<RunRow> rows;
+  for (auto& entry : by_setting)
+    rows.push_back(std::move(entry.second));
+  return rows;
+}
+
+std::set<std::string> names_of(const Runs& runs,
+                               std::string RunRecord::*field) {
+  std::set<std::string> names;
+  for (const RunRecord* run : runs)
+    names.insert(run->*field);
+  return names;
+}
+
+Runs where(const Runs& runs, std::string RunRecord::*field,
+           const std::string& value) {
+  Runs result;
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(result),
+               [&](const RunRecord* run) { return run->*field == value; });
+  return result;
+}
+
+RunGroup make_group(const Runs& runs) {
+  RunGroup group;
+  group.dataset = runs.front()->dataset;
+  group.preset = runs.front()->preset;
+  group.scenarios = sort_scenarios(names_of(runs, &RunRecord::scenario));
+  for (const auto& method : sort_methods(names_of(runs, &RunRecord::method))) {
+    const Runs of_method = where(runs, &RunRecord::method, method);
+    for (const auto& variant : names_of(of_method, &RunRecord::variant))
+      for (auto& row :
+           split_rows(where(of_method, &RunRecord::variant, variant)))
+        group.rows.push_back(std::move(row));
+  }
+  return group;
+}
+
+}  // namespace
+
+const RunsByCorruption& RunRow::in(const std::string& scenario) const {
+  static const RunsByCorruption kNone;
+  const auto found = scenarios.find(scenario);
+  return found == scenarios.end() ? kNone : found->second;
+}
+
+std::string RunRow::label() const {
+  std::string text = method_label(method);
+  if (!variant.empty()) text += ", " + variant;
+  if (!setting.empty()) text += " (" + setting + ")";
+  return text;
+}
+
+std::string RunGroup::label() const {
+  return dataset + ", preset " + preset;
+}
+
+std::vector<std::string> RunGroup::corruptions(
+    const std::string& scenario) const {
+  std::set<std::string> names;
+  for (const RunRow& row : rows)
+    for (const auto& entry : row.in(scenario))
+      names.insert(entry.first);
+  return sort_corruptions(names);
+}
+
+std::vector<std::string> RunGroup::averaged(const std::string& scenario) const {
+  const auto all = corruptions(scenario);
+  const auto& known = paper_corruptions();
+  std::vector<std::string> names;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(names),
+               [&](const std::string& name) {
+                 return std::count(known.begin(), known.end(), name) > 0;
+               });
+  return names.empty() ? all : names;
+}
+
+std::vector<RunGroup> group_runs(const std::vector<RunRecord>& records) {
+  Runs all;
+  for (const RunRecord& record : records)
+    all.push_back(&record);
+  std::vector<RunGroup> groups;
+  for (const auto& dataset :
+       sort_datasets(names_of(all, &RunRecord::dataset))) {
+    const Runs of_dataset = where(all, &RunRecord::dataset, dataset);
+    for (const auto& preset : names_of(of_dataset, &RunRecord::preset))
+      groups.push_back(
+          make_group(where(of_dataset, &RunRecord::preset, preset)));
+  }
+  return groups;
+}
+
+}  // namespace sotta

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sotta/record/run_record.h"
+
+namespace sotta {
+
+using RunsBySeed = std::map<int64_t, const RunRecord*>;
+using RunsByCorruption = std::map<std::string, RunsBySeed>;
+
+// The runs that stand in one row of a table.
+struct RunRow {
+  std::string method;
+  std::string variant;
+
+  // Settings that were tried out and are not the usual ones, as text:
+  // "min_confidence 0.9". The usual value is the one of most of the method's
+  // runs; where two values are equally frequent none is usual.
+  std::string setting;
+
+  std::map<std::string, RunsByCorruption> scenarios;
+
+  bool is_main() const { return variant.empty() && setting.empty(); }
+
+  // Empty if there is none.
+  const RunsByCorruption& in(const std::string& scenario) const;
+
+  // "SoTTA", "SoTTA, HC + ESM", "SoTTA (min_confidence 0.9)"
+  std::string label() const;
+};
+
+// What is comparable: one dataset under one preset.
+struct RunGroup {
+  std::string dataset;
+  std::string preset;
+  std::vector<RunRow> rows;            // in the order they are shown
+  std::vector<std::string> scenarios;  // likewise
+
+  // "cifar10, preset clean"
+  std::string label() const;
+
+  // The corruptions that an average of this scenario is over: those that any
+  // row was run with, without what is not among the paper's unless there is
+  // nothing else. In the order they are shown.
+  std::vector<std::string> averaged(const std::string& scenario) const;
+
+  // All that any row was run with.
+  std::vector<std::string> corruptions(const std::string& scenario) const;
+};
+
+// The result points into `records`.
+std::vector<RunGroup> group_runs(const std::vector<RunRecord>& records);
+
+}  // namespace sotta

@@ -1,0 +1,105 @@
+#include "sotta/report/report.h"
+
+#include "report/escape.h"
+
+namespace sotta {
+namespace {
+
+std::string detail_name(CellDetail detail) {
+  switch (detail) {
+    case CellDetail::kSpread:
+      return "standard deviation";
+    case CellDetail::kWorst:
+      return "worst seed";
+    case CellDetail::kSeeds:
+      return "seeds";
+    case CellDetail::kCovered:
+      return "average over";
+    case CellDetail::kPaper:
+      return "paper (difference)";
+  }
+  return "";
+}
+
+// The row's name already says what the number is.
+std::string without_word(const std::string& text, const std::string& word) {
+  return text.rfind(word, 0) == 0 ? text.substr(word.size()) : text;
+}
+
+// A row of small print below a row; empty if no cell has this detail.
+std::string detail_row(const Table& table, const TableRow& row,
+                       CellDetail kind) {
+  std::string text = "\\quad\\scriptsize " + detail_name(kind);
+  bool any = false;
+  for (size_t i = 0; i < row.cells.size(); ++i) {
+    std::string detail = cell_detail(table, row.cells[i], i, kind);
+    any = any || !detail.empty();
+    detail = without_word(without_word(detail, "worst "), "paper ");
+    text += " & ";
+    if (!detail.empty()) text += "\\scriptsize " + escape_latex(detail);
+  }
+  return any ? text + " \\\\\n" : "";
+}
+
+std::string row_latex(const Table& table, const TableRow& row) {
+  std::string text = escape_latex(row.name);
+  for (size_t i = 0; i < row.cells.size(); ++i) {
+    const std::string cell = escape_latex(cell_text(table, row.cells[i], i));
+    text += row.cells[i].best ? " & \\textbf{" + cell + "}" : " & " + cell;
+  }
+  text += " \\\\\n";
+  for (const CellDetail kind : kCellDetails)
+    text += detail_row(table, row, kind);
+  return text;
+}
+
+std::string caption_latex(const std::string& section, const Table& table) {
+  std::string text = table.title + ", " + section + ".";
+  for (const auto& notes : {table.notes, legend_notes(table)})
+    for (const auto& note : notes)
+      text += " " + note;
+  return escape_latex(text);
+}
+
+std::string table_latex(const std::string& section, const Table& table) {
+  std::string text = "\\begin{table}[htbp]\n\\centering\\small\n\\caption{" +
+                     caption_latex(section, table) + "}\n";
+  if (table.wide) text += "\\setlength{\\tabcolsep}{2pt}\\scriptsize\n";
+  text += "\\begin{tabular}{l" + std::string(table.columns.size(), 'r') +
+          "}\n\\toprule\n" + escape_latex(table.row_header);
+  for (const Column& column : table.columns)
+    text += " & " + escape_latex(column.name);
+  text += " \\\\\n\\midrule\n";
+  for (const TableRow& row : table.rows)
+    text += row_latex(table, row);
+  return text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n\n";
+}
+
+std::string paragraphs_latex(const std::vector<std::string>& paragraphs) {
+  std::string text;
+  for (const auto& paragraph : paragraphs)
+    text += escape_latex(paragraph) + "\n\n";
+  return text;
+}
+
+}  // namespace
+
+std::string to_latex(const Report& report) {
+  std::string text =
+      "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n"
+      "\\usepackage[utf8]{inputenc}\n\\usepackage{booktabs}\n"
+      "\\usepackage[a4paper,landscape,margin=15mm]{geometry}\n"
+      "\\begin{document}\n\\title{" +
+      escape_latex(report.title) + "}\n\\date{}\n\\author{}\n\\maketitle\n\n" +
+      paragraphs_latex(report.paragraphs);
+  for (const Section& section : report.sections) {
+    text += "\\section*{" + escape_latex(section.title) + "}\n\n" +
+            paragraphs_latex(section.paragraphs);
+    for (const Table& table : section.tables)
+      text += table_latex(section.title, table);
+    text += "\\clearpage\n\n";
+  }
+  return text + "\\end{document}\n";
+}
+
+}  // namespace sotta

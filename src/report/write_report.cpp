@@ -1,0 +1,81 @@
+#include "sotta/report/write_report.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "sotta/core/error.h"
+#include "sotta/core/options.h"
+
+namespace sotta {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Writer = std::string (*)(const Report&);
+
+const std::vector<std::pair<std::string, Writer>>& writers() {
+  static const std::vector<std::pair<std::string, Writer>> kWriters = {
+      {"md", to_markdown},
+      {"tex", to_latex},
+      {"csv", to_csv},
+      {"html", to_html}};
+  return kWriters;
+}
+
+Writer find_writer(const std::string& format) {
+  for (const auto& [name, writer] : writers())
+    if (name == format) return writer;
+  fail_unknown_name("report format", format, report_formats());
+}
+
+[[noreturn]] void fail_write(const fs::path& file, const std::string& reason) {
+  fail(ErrorKind::kIo, file.string(), "cannot be written, " + reason);
+}
+
+// Under another name first: a reader, or a full disk, never meets half a file.
+void replace_file(const fs::path& file, const std::string& text) {
+  fs::path staged = file;
+  staged += ".part";
+  std::ofstream out(staged, std::ios::binary | std::ios::trunc);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out) {
+    const std::string reason = std::strerror(errno);
+    std::error_code ignored;
+    fs::remove(staged, ignored);
+    fail_write(file, reason);
+  }
+  std::error_code error;
+  fs::rename(staged, file, error);
+  if (error) fail_write(file, error.message());
+}
+
+}  // namespace
+
+std::vector<std::string> report_formats() {
+  std::vector<std::string> names;
+  for (const auto& entry : writers())
+    names.push_back(entry.first);
+  return names;
+}
+
+std::vector<fs::path> write_report(const Report& report, const fs::path& folder,
+                                   const std::vector<std::string>& formats) {
+  std::vector<std::pair<fs::path, std::string>> files;
+  for (const auto& format : formats)
+    files.emplace_back(folder / ("report." + format),
+                       find_writer(format)(report));
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail_write(folder, error.message());
+  std::vector<fs::path> written;
+  for (const auto& [file, text] : files) {
+    replace_file(file, text);
+    written.push_back(file);
+  }
+  return written;
+}
+
+}  // namespace sotta

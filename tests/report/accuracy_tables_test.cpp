@@ -1,0 +1,133 @@
+#include "report/accuracy_tables.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "report/names.h"
+#include "tests/report/records.h"
+
+namespace sotta {
+namespace {
+
+using testing::run;
+using testing::with_option;
+using testing::with_variant;
+using Names = std::vector<std::string>;
+
+Names row_names(const Table& table) {
+  Names names;
+  for (const TableRow& row : table.rows)
+    names.push_back(row.name);
+  return names;
+}
+
+Names column_names(const Table& table) {
+  Names names;
+  for (const Column& column : table.columns)
+    names.push_back(column.name);
+  return names;
+}
+
+// All fifteen corruptions, each with this accuracy.
+std::vector<RunRecord> all_corruptions(const RunRecord& like) {
+  std::vector<RunRecord> records;
+  for (const auto& corruption : paper_corruptions()) {
+    records.push_back(like);
+    records.back().corruption = corruption;
+  }
+  return records;
+}
+
+TEST(AccuracyTables, ScenarioTableHasThePapersNumberBesideOurs) {
+  const auto records = all_corruptions(run("sotta", "noise", "", 0, 81));
+  const auto tables = scenario_tables(group_runs(records).at(0));
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(column_names(tables[0]), Names{"Noise"});
+  const Cell& cell = tables[0].rows.at(0).cells.at(0);
+  EXPECT_DOUBLE_EQ(cell.value, 81);
+  EXPECT_DOUBLE_EQ(cell.paper, 80.0);
+}
+
+TEST(AccuracyTables, OverallColumnComparesTheSameScenarios) {
+  auto records = all_corruptions(run("sotta", "noise", "", 0, 81));
+  for (const auto& record : all_corruptions(run("sotta", "far", "", 0, 83)))
+    records.push_back(record);
+  const auto tables = scenario_tables(group_runs(records).at(0));
+  EXPECT_EQ(column_names(tables.at(0)), (Names{"Far", "Noise", "Average"}));
+  const Cell& cell = tables[0].rows.at(0).cells.at(2);
+  EXPECT_DOUBLE_EQ(cell.value, 82);
+  EXPECT_DOUBLE_EQ(cell.paper, (81.6 + 80.0) / 2);
+}
+
+TEST(AccuracyTables, SomeCorruptionsAreComparedWithTheSameOfThePaper) {
+  const std::vector<RunRecord> records = {run("sotta", "noise", "fog", 0, 85)};
+  const auto tables = scenario_tables(group_runs(records).at(0));
+  EXPECT_DOUBLE_EQ(tables.at(0).rows.at(0).cells.at(0).paper, 85.7);
+  EXPECT_EQ(tables[0].notes.at(1), "Noise: average over fog alone.");
+}
+
+TEST(AccuracyTables, OtherSeveritiesAreNotComparedWithThePaper) {
+  auto record = run("sotta", "noise", "fog", 0, 85);
+  record.severity = 3;
+  const std::vector<RunRecord> records = {record};
+  const auto tables = scenario_tables(group_runs(records).at(0));
+  EXPECT_TRUE(std::isnan(tables.at(0).rows.at(0).cells.at(0).paper));
+}
+
+TEST(AccuracyTables, CorruptionTableHasAColumnEachAndTheAverage) {
+  const std::vector<RunRecord> records = {run("tent", "noise", "snow", 0, 60),
+                                          run("tent", "noise", "fog", 0, 50),
+                                          run("source", "noise", "fog", 0, 74)};
+  const auto tables = corruption_tables(group_runs(records).at(0));
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(column_names(tables[0]), (Names{"Snow", "Fog", "Average"}));
+  EXPECT_EQ(row_names(tables[0]), (Names{"Source", "TENT"}));
+  EXPECT_TRUE(tables[0].rows[0].cells[0].missing());
+  EXPECT_TRUE(tables[0].rows[0].cells[2].partial);
+  EXPECT_DOUBLE_EQ(tables[0].rows[1].cells[2].value, 55);
+  EXPECT_DOUBLE_EQ(tables[0].rows[1].cells[1].paper, 49.5);
+  EXPECT_TRUE(tables[0].rows[0].cells[1].best);
+}
+
+TEST(AccuracyTables, OneCorruptionNeedsNoTableOfItsOwn) {
+  const std::vector<RunRecord> records = {run("tent", "noise", "snow", 0, 60)};
+  EXPECT_TRUE(corruption_tables(group_runs(records).at(0)).empty());
+}
+
+TEST(AccuracyTables, VariantsStandInThePapersOrderAboveTheMethod) {
+  const auto base = run("sotta", "noise", "fog", 0, 80);
+  const std::vector<RunRecord> records = {
+      base, with_variant(base, "a new idea"), with_variant(base, "UC + ESM"),
+      with_variant(base, "HC")};
+  const auto groups = group_runs(records);
+  const auto tables = variant_tables(groups.at(0));
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(row_names(tables[0]),
+            (Names{"HC", "UC + ESM", "a new idea", "SoTTA"}));
+  EXPECT_EQ(row_names(scenario_tables(groups[0]).at(0)), Names{"SoTTA"});
+}
+
+TEST(AccuracyTables, VariantsAreComparedWithTheAblationOverAllCorruptions) {
+  const auto records =
+      all_corruptions(with_variant(run("sotta", "noise", "", 0, 70), "ESM"));
+  const auto tables = variant_tables(group_runs(records).at(0));
+  EXPECT_DOUBLE_EQ(tables.at(0).rows.at(0).cells.at(0).paper, 60.5);
+  EXPECT_TRUE(scenario_tables(group_runs(records).at(0)).empty());
+}
+
+TEST(AccuracyTables, SettingsThatWereTriedOutHaveATable) {
+  const auto base = with_option(run("sotta", "noise", "fog", 0, 80), "m", 0.2);
+  auto second = base;
+  second.seed = 1;
+  const std::vector<RunRecord> records = {base, second,
+                                          with_option(base, "m", 0.1),
+                                          run("tent", "noise", "fog", 0, 50)};
+  const auto tables = setting_tables(group_runs(records).at(0));
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(row_names(tables[0]), (Names{"SoTTA", "SoTTA (m 0.1)"}));
+  EXPECT_TRUE(std::isnan(tables[0].rows[1].cells[0].paper));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,71 @@
+#include "report/paper_tables.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "report/names.h"
+
+namespace sotta {
+namespace {
+
+TEST(PaperTables, CellsOfTheDetailedTable) {
+  EXPECT_EQ(paper_accuracy("cifar10", "benign", "source", "gaussian_noise"),
+            26.0);
+  EXPECT_EQ(paper_accuracy("cifar10c", "noise", "sotta", "fog"), 85.7);
+  EXPECT_EQ(paper_accuracy("cifar10", "near", "pseudo_label", "snow"), 79.2);
+}
+
+TEST(PaperTables, AveragesOfAllDatasets) {
+  EXPECT_EQ(paper_average("cifar10", "attack", "sotta", paper_corruptions()),
+            84.5);
+  EXPECT_EQ(paper_average("cifar100", "benign", "sotta", paper_corruptions()),
+            60.5);
+  EXPECT_EQ(paper_average("imagenet", "benign", "eata", paper_corruptions()),
+            38.0);
+}
+
+TEST(PaperTables, AverageOfSomeCorruptionsIsThatOfTheirCells) {
+  // (26.0 + 33.2) / 2
+  EXPECT_NEAR(paper_average("cifar10", "benign", "source",
+                            {"gaussian_noise", "shot_noise"}),
+              29.6, 1e-9);
+  EXPECT_TRUE(
+      std::isnan(paper_average("cifar100", "benign", "source", {"fog"})));
+}
+
+TEST(PaperTables, WhatThePaperDoesNotHaveIsNone) {
+  EXPECT_TRUE(std::isnan(paper_accuracy("mnist", "benign", "sotta", "fog")));
+  EXPECT_TRUE(std::isnan(paper_accuracy("cifar10", "fire", "sotta", "fog")));
+  EXPECT_TRUE(std::isnan(
+      paper_average("cifar10", "benign", "mine", paper_corruptions())));
+  EXPECT_TRUE(std::isnan(paper_variant("cifar100", "benign", "sotta", "ESM")));
+}
+
+TEST(PaperTables, VariantsAreRowsOfTheAblationsAndOfOdin) {
+  EXPECT_EQ(paper_variant("cifar10", "benign", "sotta", "HC"), 34.9);
+  EXPECT_EQ(
+      paper_variant("cifar10", "benign", "sotta", "SoTTA (w/o Continual)"),
+      81.0);
+  EXPECT_EQ(paper_variant("cifar10", "far", "bn_stats", "ODIN 0.11"), 75.9);
+  const auto names = paper_variants();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "UC + ESM"), 1);
+}
+
+TEST(PaperTables, PrintedAveragesThatAreNotThoseOfTheirCells) {
+  const auto slips = paper_slips("cifar10");
+  ASSERT_EQ(slips.size(), 2u);
+  EXPECT_EQ(slips[0],
+            "The paper states 55.9 for LAME under Attack; the cells of its own "
+            "table average 55.7.");
+  EXPECT_EQ(
+      slips[1],
+      "The paper states 69.5 for CoTTA under Attack; the cells of its own "
+      "table average 64.7.");
+  EXPECT_TRUE(paper_slips("cifar100").empty());
+  EXPECT_TRUE(paper_slips("mnist").empty());
+}
+
+}  // namespace
+}  // namespace sotta

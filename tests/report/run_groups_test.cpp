@@ -1,0 +1,76 @@
+#include "report/run_groups.h"
+
+#include <gtest/gtest.h>
+
+#include "report/names.h"
+#include "tests/report/records.h"
+
+namespace sotta {
+namespace {
+
+using testing::run;
+using testing::with_option;
+using testing::with_variant;
+using Names = std::vector<std::string>;
+
+Names labels(const RunGroup& group) {
+  Names names;
+  for (const RunRow& row : group.rows)
+    names.push_back(row.label());
+  return names;
+}
+
+TEST(RunGroups, OnePerDatasetAndPreset) {
+  auto other = run("tent", "benign", "fog", 0, 80);
+  other.preset = "paper";
+  auto mnist = run("tent", "benign", "fog", 0, 80);
+  mnist.dataset = "mnist";
+  const std::vector<RunRecord> records = {mnist, other,
+                                          run("tent", "noise", "fog", 0, 80)};
+  const auto groups = group_runs(records);
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].label(), "cifar10, preset clean");
+  EXPECT_EQ(groups[1].label(), "cifar10, preset paper");
+  EXPECT_EQ(groups[2].label(), "mnist, preset clean");
+}
+
+TEST(RunGroups, RowsByMethodVariantAndWhatWasTriedOut) {
+  const auto base = with_option(run("sotta", "noise", "fog", 0, 80), "m", 0.2);
+  auto second = base;
+  second.seed = 1;
+  const std::vector<RunRecord> records = {
+      with_option(base, "m", 0.5),  base,
+      with_option(base, "m", 0.05), second,
+      with_variant(base, "ESM"),    run("tent", "noise", "fog", 0, 50)};
+  const auto groups = group_runs(records);
+  EXPECT_EQ(labels(groups.at(0)), (Names{"TENT", "SoTTA", "SoTTA (m 0.05)",
+                                         "SoTTA (m 0.5)", "SoTTA, ESM"}));
+  EXPECT_TRUE(groups[0].rows[1].is_main());
+  EXPECT_FALSE(groups[0].rows[2].is_main());
+  EXPECT_EQ(groups[0].rows[1].in("noise").at("fog").size(), 2u);
+  EXPECT_TRUE(groups[0].rows[1].in("near").empty());
+}
+
+TEST(RunGroups, EquallyFrequentSettingsAreAllNamed) {
+  const auto base = with_option(run("sotta", "noise", "fog", 0, 80), "m", 0.2);
+  const std::vector<RunRecord> records = {base, with_option(base, "m", 0.1)};
+  EXPECT_EQ(labels(group_runs(records).at(0)),
+            (Names{"SoTTA (m 0.1)", "SoTTA (m 0.2)"}));
+}
+
+TEST(RunGroups, AveragesAreOverThePapersCorruptionsIfThereAreAny) {
+  const std::vector<RunRecord> records = {
+      run("tent", "noise", "spatter", 0, 80),
+      run("tent", "noise", "fog", 0, 80),
+      run("tent", "benign", "spatter", 0, 80),
+      run("sar", "noise", "snow", 0, 1)};
+  const auto groups = group_runs(records);
+  const RunGroup& group = groups.at(0);
+  EXPECT_EQ(group.averaged("noise"), (Names{"snow", "fog"}));
+  EXPECT_EQ(group.corruptions("noise"), (Names{"snow", "fog", "spatter"}));
+  EXPECT_EQ(group.averaged("benign"), (Names{"spatter"}));
+  EXPECT_EQ(group.scenarios, (Names{"benign", "noise"}));
+}
+
+}  // namespace
+}  // namespace sotta

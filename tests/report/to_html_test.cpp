@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include "tests/report/small_report.h"
+
+namespace sotta {
+namespace {
+
+TEST(ToHtml, TableIsThisText) {
+  const std::string text = to_html(testing::small_report());
+  const size_t begin = text.find("<table>");
+  const size_t end = text.find("</div>", begin);
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(text.substr(begin, end - begin), R"(<table>
+<thead><tr><th>Method</th><th>A &amp; B</th><th>&lt;C&gt;</th></tr></thead>
+<tbody>
+<tr><th>my_method</th><td><strong>82.3 ± 0.2</strong><small>worst 82.0</small><small>paper 82.2 (+0.1)</small></td><td class="missing" title="not run">—</td></tr>
+<tr><th>50%</th><td>70.0*<small>3 of 15</small></td><td>a|b, &quot;c&quot;</td></tr>
+</tbody>
+</table>)");
+}
+
+TEST(ToHtml, NeedsNothingElse) {
+  const std::string text = to_html(testing::small_report());
+  EXPECT_EQ(text.find("<script"), std::string::npos);
+  EXPECT_EQ(text.find("<link"), std::string::npos);
+  EXPECT_EQ(text.find("http"), std::string::npos);
+  EXPECT_NE(text.find("prefers-color-scheme: dark"), std::string::npos);
+  EXPECT_NE(text.find("<meta charset=\"utf-8\">"), std::string::npos);
+}
+
+TEST(ToHtml, ContentsLinkToTables) {
+  const std::string text = to_html(testing::small_report());
+  EXPECT_NE(text.find("<a href=\"#set-clean-x\">"), std::string::npos);
+  EXPECT_NE(text.find("<h3 id=\"set-clean-x\">"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sotta

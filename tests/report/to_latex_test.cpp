@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include "tests/report/small_report.h"
+
+namespace sotta {
+namespace {
+
+TEST(ToLatex, TableIsThisText) {
+  const std::string text = to_latex(testing::small_report());
+  const size_t begin = text.find("\\begin{tabular}");
+  const size_t end = text.find("\\end{table}");
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(text.substr(begin, end - begin), R"(\begin{tabular}{lrr}
+\toprule
+Method & A \& B & \textless{}C\textgreater{} \\
+\midrule
+my\_method & \textbf{82.3 $\pm$ 0.2} & --- \\
+\quad\scriptsize worst seed & \scriptsize 82.0 &  \\
+\quad\scriptsize paper (difference) & \scriptsize 82.2 (+0.1) &  \\
+50\% & 70.0* & a|b, "c" \\
+\quad\scriptsize average over & \scriptsize 3 of 15 &  \\
+\bottomrule
+\end{tabular}
+)");
+}
+
+TEST(ToLatex, IsAWholeDocument) {
+  const std::string text = to_latex(testing::small_report());
+  EXPECT_EQ(text.rfind("\\documentclass{article}\n", 0), 0u);
+  EXPECT_NE(text.find("\\usepackage{booktabs}"), std::string::npos);
+  EXPECT_NE(text.find("\\section*{odd\\_set}"), std::string::npos);
+  EXPECT_NE(text.find("\\caption{Accuracy (\\%), odd\\_set. 3 seeds."),
+            std::string::npos);
+  EXPECT_NE(text.find("\\end{document}\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -11,6 +11,7 @@ void add_adapt(CLI::App& program);
 void add_data(CLI::App& program);
 void add_eval(CLI::App& program);
 void add_convert(CLI::App& program);
+void add_report(CLI::App& program);
 void add_info(CLI::App& program);
 
 }  // namespace sotta::cli

@@ -1,0 +1,53 @@
+#include "sotta/report/report.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "sotta/report/run_folder.h"
+#include "sotta/report/write_report.h"
+
+#include "commands.h"
+
+namespace sotta::cli {
+namespace {
+
+struct ReportFlags {
+  std::string runs;
+  std::string out;
+  std::vector<std::string> formats = report_formats();
+};
+
+std::filesystem::path out_folder(const ReportFlags& flags) {
+  if (!flags.out.empty()) return flags.out;
+  const std::filesystem::path runs = flags.runs;
+  return std::filesystem::is_directory(runs) ? runs / "report"
+                                             : runs.parent_path() / "report";
+}
+
+void run(const ReportFlags& flags) {
+  const Report report = make_report(read_run_folder(flags.runs));
+  for (const auto& file :
+       write_report(report, out_folder(flags), flags.formats))
+    std::cout << file.string() << "\n";
+}
+
+}  // namespace
+
+void add_report(CLI::App& program) {
+  auto* command = program.add_subcommand(
+      "report", "tables and figures of recorded runs, beside the paper's");
+  auto flags = std::make_shared<ReportFlags>();
+  command
+      ->add_option("runs", flags->runs,
+                   "folder of records (*.jsonl), or a file")
+      ->required();
+  command->add_option("--out", flags->out,
+                      "folder of the report [report/ in the runs' folder]");
+  command->add_option("--format", flags->formats, "md, tex, csv, html")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->callback([flags] { run(*flags); });
+}
+
+}  // namespace sotta::cli

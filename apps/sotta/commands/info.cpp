@@ -9,6 +9,7 @@
 #include "sotta/data/catalog.h"
 #include "sotta/models/resnet.h"
 #include "sotta/nn/device.h"
+#include "sotta/stream/scenario.h"
 
 #include "commands.h"
 #include "process.h"
@@ -31,6 +32,7 @@ Json collect() {
                    {"png", SOTTA_WITH_PNG == 1}};
   info["methods"] = method_names();
   info["presets"] = preset_names();
+  info["scenarios"] = scenario_names();
   info["models"] = resnet_names();
   info["datasets"] = Json::array();
   for (const auto& entry : known_datasets())

@@ -44,6 +44,14 @@ struct StreamOptions {
   // 1 (slight) to 5 (severe).
   int64_t severity = 5;
 
+  // Seed of the corruptions themselves. Apart from `seed`, so that runs with
+  // several seeds see the same images, as with the published files.
+  int64_t corruption_seed = 0;
+
+  // A folder with the photographs of the original frost; empty: textures with
+  // their statistics.
+  std::string frost_dir;
+
   // With several corruptions: "continual" gives all target images with the
   // first, then all with the second, each time with foreign_count foreign
   // samples; "mixed" gives every target image once, with a corruption of its
@@ -57,6 +65,7 @@ struct StreamOptions {
   // it is part of the stream; adapters predict it and do not adapt on it.
   bool whole_windows = false;
 
+  // Of every other random choice.
   int64_t seed = 0;
 
   // What changes only speed and memory: images that are read before they are
@@ -76,10 +85,12 @@ struct StreamOptions {
       "dirichlet: small keeps classes together");
     v("corruptions", corruptions, "names with commas between, or all");
     v("severity", severity, "of the corruptions, 1 to 5");
+    v("corruption_seed", corruption_seed, "of the corruptions' own draws");
+    v("frost_dir", frost_dir, "folder with the frost photographs");
     v("domains", domains, "several corruptions: continual or mixed");
     v("window", window, "samples in a window");
     v("whole_windows", whole_windows, "leave out a last, partial window");
-    v("seed", seed, "of every random choice");
+    v("seed", seed, "of every other random choice");
     v("read_ahead", read_ahead, "images read before they are asked for");
   }
 };

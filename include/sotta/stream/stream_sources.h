@@ -14,6 +14,9 @@ namespace sotta {
 struct StreamDomain {
   std::string name;  // "clean", or a corruption and severity: "fog-5"
   std::shared_ptr<const Dataset> images;
+
+  // Of corrupted images: "published" or "made", for the record.
+  std::string source = {};
 };
 
 // The image sets that streams are made of. Several streams may share one.

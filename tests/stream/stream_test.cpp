@@ -1,15 +1,21 @@
 #include "sotta/stream/stream.h"
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <utility>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
+#include "sotta/data/image.h"
+#include "sotta/data/image_folder.h"
 
 #include "tests/stream/numbered_images.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
 
 namespace sotta {
 namespace {
@@ -18,6 +24,17 @@ using testing::expect_error;
 using testing::kForeignSet;
 using testing::numbered_images;
 using testing::numbered_sources;
+using testing::TempDir;
+
+bool can_decode_jpeg() {
+  try {
+    decode_image(std::filesystem::path(SOTTA_GOLDEN_DIR) / "images/photo.jpg");
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+    return false;
+  }
+}
 
 std::shared_ptr<const StreamPlan> make_plan(const std::string& scenario,
                                             const StreamSources& sources,
@@ -140,11 +157,14 @@ TEST(Stream, GoesOnAfterAMove) {
 // Counts the images it hands out; image `broken` cannot be read.
 class CountingImages : public Dataset {
  public:
+  explicit CountingImages(std::shared_ptr<const Dataset> images,
+                          int64_t broken = -1)
+      : images_(std::move(images)), broken_(broken) {}
   explicit CountingImages(int64_t size, int64_t broken = -1)
-      : images_(numbered_images(size, 0)), broken_(broken) {}
+      : CountingImages(numbered_images(size, 0), broken) {}
 
   int64_t size() const override { return images_->size(); }
-  int64_t classes() const override { return 10; }
+  int64_t classes() const override { return images_->classes(); }
   ImageShape shape() const override { return images_->shape(); }
   at::Tensor labels() const override { return images_->labels(); }
   LabelledImages get(const std::vector<int64_t>& indices) const override {
@@ -187,6 +207,55 @@ TEST(Stream, HoldsNoMoreImagesThanItMayReadAhead) {
 
   EXPECT_EQ(images->read(), 2000);
   EXPECT_LE(images->most_ahead(), 32);
+}
+
+// Three classes with as many copies of a JPEG file of 75 x 53 pixels each.
+std::shared_ptr<const Dataset> photographs(const TempDir& folder, int copies) {
+  const std::string jpeg = testing::read_bytes(
+      std::filesystem::path(SOTTA_GOLDEN_DIR) / "images/photo.jpg");
+  for (int i = 0; i < 3 * copies; ++i)
+    folder.write(
+        "class" + std::to_string(i % 3) + "/" + std::to_string(i) + ".jpg",
+        jpeg);
+  return std::make_shared<ImageFolder>(folder.path());
+}
+
+TEST(Stream, HoldsAFewPhotographsHoweverLongItIs) {
+  if (!can_decode_jpeg()) GTEST_SKIP() << "this build cannot read JPEG files";
+  const TempDir folder;
+  const auto images = std::make_shared<CountingImages>(photographs(folder, 20));
+  const auto sources = counting_sources(images);
+  StreamOptions options;
+  options.scenario = "noise";
+  options.read_ahead = 24;
+  const auto plan = std::make_shared<const StreamPlan>(options, sources);
+
+  Stream stream(plan, sources);
+  while (stream.position() < stream.size()) {
+    const int64_t end = std::min(stream.position() + 10, stream.size());
+    images->ask_for(
+        plan->truth(stream.position(), end).benign.sum().item<int64_t>());
+    ASSERT_EQ(stream.next(10).sizes(), at::IntArrayRef({10, 3, 224, 224}));
+  }
+
+  EXPECT_EQ(images->read(), 60);
+  EXPECT_LE(images->most_ahead(), 24);
+}
+
+TEST(Stream, NamesThePhotographThatIsBroken) {
+  const TempDir folder;
+  for (int i = 0; i < 10; ++i)
+    folder.write("class/" + std::to_string(i) + ".jpg", "no image");
+  StreamSources sources;
+  sources.name = "photographs";
+  sources.domains = {{"clean", std::make_shared<ImageFolder>(folder.path())}};
+  const auto plan = make_plan("benign", sources);
+  Stream stream(plan, sources);
+
+  expect_error(
+      ErrorKind::kBadFormat,
+      std::to_string((*plan)[0].index) + ".jpg: expected a JPEG or PNG image",
+      [&] { stream.next(1); });
 }
 
 TEST(Stream, ReadsNothingBeforeItIsAsked) {

@@ -45,13 +45,13 @@ struct Gradient {
 Gradient sobel(const at::Tensor& pictures) {
   const at::Tensor wide =
       extend(extend(pictures, 1, 1, Border::kNearest), 2, 1, Border::kNearest);
-  const auto at = [&](int64_t dy, int64_t dx) {
+  const auto pixel = [&](int64_t dy, int64_t dx) {
     return neighbour(wide, 1, dy, dx);
   };
-  return {at(-1, 1) + at(0, 1) * 2 + at(1, 1) - at(-1, -1) - at(0, -1) * 2 -
-              at(1, -1),
-          at(1, -1) + at(1, 0) * 2 + at(1, 1) - at(-1, -1) - at(-1, 0) * 2 -
-              at(-1, 1)};
+  return {pixel(-1, 1) + pixel(0, 1) * 2 + pixel(1, 1) - pixel(-1, -1) -
+              pixel(0, -1) * 2 - pixel(1, -1),
+          pixel(1, -1) + pixel(1, 0) * 2 + pixel(1, 1) - pixel(-1, -1) -
+              pixel(-1, 0) * 2 - pixel(-1, 1)};
 }
 
 // Where the gradient is largest along its own direction.

@@ -14,8 +14,7 @@ namespace {
 
 constexpr double kFirstDisplacement = 100;
 
-// a[i, j] + a[i + 1, j] for rows = 1, a[i, j] + a[i, j + 1] for rows = 2, on a
-// torus; -1 instead of +1 with `back`.
+// a[i] + a[i + 1] along a dimension of a torus; a[i] + a[i - 1] with `back`.
 at::Tensor pair_sum(const at::Tensor& a, int64_t dimension, bool back) {
   return a + a.roll(back ? 1 : -1, dimension);
 }

@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
+#include "sotta/corrupt/corruption.h"
 
 #include "corrupt/constants.h"
 #include "corrupt/frost_photographs.h"
@@ -121,6 +122,10 @@ at::Tensor lay_frost(const at::Tensor& images, const at::Tensor& frost,
           frost.to(at::kDouble) * frost_weight)
       .clamp_(0, 255)
       .to(at::kByte);
+}
+
+std::string frost_source(const CorruptionOptions& options) {
+  return options.frost_dir.empty() ? "procedural" : "photographs";
 }
 
 std::unique_ptr<CorruptionKind> make_frost(const KindSetting& setting) {

@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
@@ -60,7 +61,9 @@ at::Tensor equalised(const at::Tensor& pictures) {
   const at::Tensor darkest =
       up_to.masked_fill(up_to == 0, pixels).amin(1, /*keepdim=*/true);
 
-  const at::Tensor scale = 255 / (pixels - darkest).to(at::kFloat);
+  // A plain 255 would be multiplied by the rounded reciprocal.
+  const at::Tensor rest = (pixels - darkest).to(at::kFloat);
+  const at::Tensor scale = at::full({}, 255, rest.options()) / rest;
   const at::Tensor stretched =
       ((up_to - darkest).clamp_min(0).to(at::kFloat) * scale).round_();
   const at::Tensor unchanged = at::arange(kFarthest + 1, values.options());

@@ -4,6 +4,8 @@
 
 #include <ATen/ops/full.h>
 
+#include "sotta/corrupt/corruption.h"
+
 #include "corrupt/constants.h"
 #include "tests/corrupt/reference_draws.h"
 #include "tests/support/expect_error.h"
@@ -101,6 +103,13 @@ TEST(Frost, TakesLargeTexturesWhereSmallOnesDoNotFit) {
   draws[0][1] = 250;
 
   EXPECT_EQ(kind->apply(images, {draws}).sizes(), images.sizes());
+}
+
+TEST(Frost, SaysWhereItsTexturesComeFrom) {
+  CorruptionOptions options;
+  EXPECT_EQ(frost_source(options), "procedural");
+  options.frost_dir = "pictures";
+  EXPECT_EQ(frost_source(options), "photographs");
 }
 
 TEST(Frost, RefusesImagesLargerThanItsTextures) {

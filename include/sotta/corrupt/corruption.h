@@ -47,6 +47,10 @@ struct CorruptionOptions {
   }
 };
 
+// What the textures of frost are, for records: "photographs", or "procedural"
+// without a folder of them.
+std::string frost_source(const CorruptionOptions& options);
+
 class CorruptionKind;
 
 // One corruption at one severity, for square images of one size. Images of up

@@ -79,6 +79,16 @@ StepResult Adapter::step(const at::Tensor& images) {
   return result;
 }
 
+StepResult Adapter::rehearse(const at::Tensor& images) {
+  struct Pause {
+    std::unique_ptr<Guard>& guard;
+    std::unique_ptr<Guard> kept = std::move(guard);
+    ~Pause() { guard = std::move(kept); }
+  };
+  const Pause pause{guard_};
+  return step(images);
+}
+
 UpdateReport Adapter::update_window(StepResult& result) {
   pending_ = 0;
   Snapshot before;

@@ -90,6 +90,8 @@ class Cotta : public Method {
   }
 
   ModelState state() const override { return teacher_; }
+  ModelState trained_state() const override { return student_; }
+  NormStats prediction_stats() const override { return NormStats::batch(); }
 
  private:
   std::unique_ptr<Optimiser> adam() const {

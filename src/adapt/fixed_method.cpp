@@ -33,6 +33,7 @@ class FixedMethod : public Method {
   void exchange(StateArchive&) override {}
 
   ModelState state() const override { return model_->source(); }
+  NormStats prediction_stats() const override { return stats_; }
 
  private:
   std::shared_ptr<const Classifier> model_;

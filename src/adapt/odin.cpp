@@ -85,6 +85,13 @@ class OdinScreen : public Method {
   }
 
   ModelState state() const override { return method_->state(); }
+  ModelState trained_state() const override { return method_->trained_state(); }
+  NormStats prediction_stats() const override {
+    return method_->prediction_stats();
+  }
+  double statistics_share() const override {
+    return method_->statistics_share();
+  }
 
  private:
   Sorted sort(const at::Tensor& images) const {

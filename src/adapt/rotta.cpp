@@ -72,6 +72,8 @@ class Rotta : public Method {
   }
 
   ModelState state() const override { return teacher_; }
+  ModelState trained_state() const override { return student_; }
+  double statistics_share() const override { return options_.batch_share; }
 
  private:
   // The student learns to see in an augmented view of the memory what the

@@ -1,6 +1,7 @@
 #include "sotta/adapt/sotta.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
@@ -110,6 +111,9 @@ class Sotta : public Method {
   }
 
   ModelState state() const override { return state_; }
+  double statistics_share() const override {
+    return 1 - std::pow(1 - options_.stats_momentum, options_.stats_updates);
+  }
 
  private:
   struct Pass {

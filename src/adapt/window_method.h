@@ -20,6 +20,7 @@ class WindowMethod : public Method {
   void drop_window() override;
   void exchange(StateArchive& archive) override;
   ModelState state() const override { return state_; }
+  NormStats prediction_stats() const override { return NormStats::batch(); }
 
  protected:
   explicit WindowMethod(const MethodContext& context);

@@ -139,6 +139,27 @@ TEST(Guard, HistoryStartsAfreshAfterATrip) {
   EXPECT_EQ(guarded.window().guard, "");
 }
 
+// A trial step is no part of the stream: what a guard would take back stays for
+// the caller to take back, and counts for nothing afterwards.
+TEST(Guard, ARehearsalIsNotGuarded) {
+  GuardOptions options = with_action("reset");
+  options.max_class_share = 0.9;
+  Guarded guarded(options);
+  const Snapshot before = guarded.adapter->snapshot();
+  guarded.method->report.loss = scalar(std::nan(""));
+
+  for (int i = 0; i < 3; ++i) {
+    const StepResult result =
+        guarded.adapter->rehearse(at::rand({2, 3, 16, 16}));
+    EXPECT_TRUE(result.updates[0].applied);
+    EXPECT_EQ(result.guard, "");
+  }
+
+  EXPECT_EQ(guarded.value(), 3);
+  guarded.adapter->restore(before);
+  EXPECT_NE(guarded.window().guard, "");  // back on duty
+}
+
 TEST(Guard, RefusesOptionsOutOfRange) {
   GuardOptions options;
   options.action = "panic";

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/zeros.h>
@@ -186,6 +187,45 @@ TEST_P(EveryMethod, AForeignSnapshotIsRefusedAndChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(Registry, EveryMethod,
                          ::testing::ValuesIn(method_names()),
                          [](const auto& test) { return test.param; });
+
+// LAME's network does as it says, but its assignment then compares samples.
+TEST_P(EveryMethod, SaysWhetherASamplesLogitsDependOnTheOthers) {
+  if (GetParam() == "lame") return;
+  const auto adapter = make(GetParam());
+  const auto logits_beside = [&](int64_t companions) {
+    const at::Tensor images =
+        at::cat({golden_stream().slice(0, 0, 4),
+                 golden_stream().slice(0, companions, companions + 4)});
+    return adapter->method().predict(images).slice(0, 0, 4);
+  };
+  EXPECT_EQ(testing::close(logits_beside(20), logits_beside(40)),
+            adapter->method().prediction_stats().source ==
+                NormStats::Source::kRunning);
+}
+
+// The first norm layer sees the memory itself, whatever the update does to the
+// weights: its statistics tell the share of the update's batch.
+TEST_P(EveryMethod, SaysHowMuchOfAnUpdateEntersTheRunningStatistics) {
+  OptionMap changes;
+  if (GetParam() == "sotta") changes = {{"min_confidence", 0.0}};
+  if (GetParam() == "rotta") changes = {{"quota_first", false}};
+  const auto adapter =
+      make_adapter(GetParam(), context_with(), Preset::kClean, changes);
+  const Classifier& model = adapter->model();
+  const at::Tensor images = golden_stream().slice(0, 0, 16);
+  const at::Tensor batch_mean =
+      model.forward(images, model.source(), NormStats::batch()).batch_mean;
+  adapter->step(images);
+
+  const int64_t channels = model.norm_layers()[0].channels;
+  const auto first = [&](const at::Tensor& vector) {
+    return vector.slice(0, 0, channels);
+  };
+  EXPECT_TRUE(testing::close(
+      first(adapter->state().running_mean),
+      first(model.source().running_mean)
+          .lerp(first(batch_mean), adapter->method().statistics_share())));
+}
 
 TEST(Adapter, UnknownMethodSuggestsAKnownOne) {
   try {

@@ -51,6 +51,10 @@ class Adapter {
   // range or not finite; nothing has changed then.
   StepResult step(const at::Tensor& images);
 
+  // step() without the guards, for trial steps that restore() takes back:
+  // guards watch the stream, and a trial is no part of it.
+  StepResult rehearse(const at::Tensor& images);
+
   // What step() would predict now. Changes nothing.
   Prediction predict(const at::Tensor& images) const;
 
@@ -65,6 +69,7 @@ class Adapter {
   // The network as adapted so far, for export.
   ModelState state() const { return method_->state(); }
   const Classifier& model() const { return *model_; }
+  const Method& method() const { return *method_; }
 
   const std::string& name() const { return name_; }
   int64_t samples() const { return samples_; }  // seen so far

@@ -91,6 +91,18 @@ class Method {
 
   // The state that predicts now: what is exported.
   virtual ModelState state() const = 0;
+
+  // The state that updates train: another one only where a teacher predicts.
+  virtual ModelState trained_state() const { return state(); }
+
+  // Where the network that predicts takes its norm statistics from. With
+  // running ones a sample's logits are its own affair, with the batch's they
+  // depend on the rest of the call.
+  virtual NormStats prediction_stats() const { return NormStats::running(); }
+
+  // The share of an update's own batch in the running statistics it leaves; 0
+  // if updates leave them alone.
+  virtual double statistics_share() const { return 0; }
 };
 
 }  // namespace sotta

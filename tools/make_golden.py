@@ -20,7 +20,8 @@ import tempfile
 
 import torch
 
-from golden import checks, images, network, nn_cases, runs, safetensors, traces
+from golden import (attack, checks, images, network, nn_cases, runs,
+                    safetensors, traces)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -66,12 +67,19 @@ def write_traces(folder, source, stream):
         write(folder / "methods" / f"{name}.safetensors", tensors, metadata)
 
 
+def write_attacks(folder, source, stream):
+    for name in attack.RUNS:
+        write(folder / "attack" / f"{name}.safetensors",
+              *attack.attack(name, source, stream))
+
+
 def write_all(folder, weights):
     write_inputs(folder)
     stream = safetensors.read(folder / "methods/stream.safetensors")[0]
     source = network.load(weights)
     write_nn_cases(folder, source, stream["images"])
     write_traces(folder, source, stream)
+    write_attacks(folder, source, stream)
 
 
 def compare(made, kept):

@@ -1,0 +1,207 @@
+#include "sotta/attack/attack.h"
+
+#include <set>
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
+
+#include "tests/attack/attacked_window.h"
+#include "tests/support/thread_counts.h"
+
+namespace sotta {
+namespace {
+
+using testing::attack_by;
+using testing::attacked_adapter;
+using testing::attacked_window;
+using testing::differences;
+
+at::Tensor as_floats(const at::Tensor& images) {
+  return images.to(at::kFloat).div(255);
+}
+
+const std::set<std::string> kRunning = {"source", "lame", "rotta", "sotta"};
+
+using MethodAndMode = std::tuple<std::string, std::string>;
+class EveryAttack : public ::testing::TestWithParam<MethodAndMode> {
+ protected:
+  std::string method() const { return std::get<0>(GetParam()); }
+  std::string mode() const { return std::get<1>(GetParam()); }
+
+  // Whether the gradient has a way from the targets to the malicious samples.
+  bool reaches() const {
+    if (mode() == "surrogate" || !kRunning.count(method())) return true;
+    return mode() == "adaptive" && method() != "source" && method() != "lame";
+  }
+};
+
+TEST_P(EveryAttack, StaysWithinItsBounds) {
+  const auto adapter = attacked_adapter(method());
+  const AttackWindow window = attacked_window();
+  AttackOptions options = attack_by(mode());
+  options.eps = 0.01;  // reached within the steps
+
+  const AttackResult result = craft(*adapter, window, options);
+
+  const at::Tensor perturbation = result.perturbation;
+  EXPECT_EQ(perturbation.sizes(), window.images.sizes());
+  EXPECT_LE(perturbation.abs().max().item<float>(), 0.01f);
+  EXPECT_FALSE(
+      perturbation.index({window.malicious.logical_not()}).any().item<bool>());
+  if (!reaches()) return;
+  EXPECT_GE(result.images.min().item<float>(), 0);
+  EXPECT_LE(result.images.max().item<float>(), 1);
+  EXPECT_TRUE(result.images.equal(
+      (as_floats(window.images) + perturbation).clamp(0, 1)));
+}
+
+TEST_P(EveryAttack, RaisesTheLossExactlyWhereTheGradientReaches) {
+  const auto adapter = attacked_adapter(method());
+  const AttackWindow window = attacked_window();
+
+  const AttackResult result = craft(*adapter, window, attack_by(mode()));
+
+  EXPECT_EQ(result.zero_gradient, !reaches());
+  EXPECT_EQ(result.perturbation.any().item<bool>(), reaches());
+  if (!reaches()) {
+    EXPECT_TRUE(result.images.is_same(window.images));
+    EXPECT_FALSE(result.losses.defined());
+    EXPECT_EQ(result.trial_updates, 0);
+    return;
+  }
+  ASSERT_EQ(result.losses.numel(), 4);
+  for (int64_t i = 1; i < 4; ++i)
+    EXPECT_GT(result.losses[i].item<double>(),
+              result.losses[i - 1].item<double>())
+        << i;
+  EXPECT_EQ(result.trial_updates,
+            mode() == "surrogate" || method() == "bn_stats" ? 0
+            : method() == "source" || method() == "lame"    ? 0
+                                                            : 4);
+}
+
+TEST_P(EveryAttack, LeavesTheAdapterAsItWas) {
+  const auto adapter = attacked_adapter(method());
+  const Snapshot before = adapter->snapshot();
+  craft(*adapter, attacked_window(), attack_by(mode()));
+  EXPECT_EQ(differences(before, adapter->snapshot()),
+            std::vector<std::string>());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Methods, EveryAttack,
+    ::testing::Combine(::testing::ValuesIn(method_names()),
+                       ::testing::ValuesIn(attack_modes())),
+    [](const auto& test) {
+      return std::get<0>(test.param) + "_" + std::get<1>(test.param);
+    });
+
+TEST(Attack, SameBitsAtAnyThreadCount) {
+  AttackOptions options = attack_by("adaptive");
+  options.steps = 2;
+  for (const char* method : {"tent", "sotta"})
+    testing::expect_same_bits_at_any_thread_count([&] {
+      const auto adapter = attacked_adapter(method);
+      return craft(*adapter, attacked_window(), options).images;
+    });
+}
+
+TEST(Attack, BytesAndFloatsAreAttackedAlike) {
+  const auto adapter = attacked_adapter("tent");
+  AttackWindow window = attacked_window();
+  const auto by_bytes = craft(*adapter, window, attack_by("paper"));
+  window.images = as_floats(window.images);
+  const auto by_floats = craft(*adapter, window, attack_by("paper"));
+  EXPECT_TRUE(by_bytes.images.equal(by_floats.images));
+}
+
+TEST(Attack, DoesNothingWithoutMaliciousSamplesOrWithoutTargets) {
+  const auto adapter = attacked_adapter("tent");
+  AttackWindow peaceful = attacked_window();
+  peaceful.malicious.zero_();
+  AttackWindow aimless = attacked_window();
+  aimless.labels.fill_(-1);
+  for (const AttackWindow& window : {peaceful, aimless}) {
+    const AttackResult result = craft(*adapter, window, attack_by("paper"));
+    EXPECT_TRUE(result.images.is_same(window.images));
+    EXPECT_FALSE(result.perturbation.any().item<bool>());
+    EXPECT_EQ(result.trial_updates, 0);
+  }
+}
+
+TEST(Attack, DoesNotLookAtTheLabelsOfMaliciousSamples) {
+  const auto adapter = attacked_adapter("tent");
+  AttackWindow window = attacked_window();
+  const auto expected = craft(*adapter, window, attack_by("paper"));
+  window.labels.masked_fill_(window.malicious, 3);
+  const auto found = craft(*adapter, window, attack_by("paper"));
+  EXPECT_TRUE(found.images.equal(expected.images));
+}
+
+TEST(Attack, TakesTheTracesOfThePublishedCodeAsPaperPresetOnly) {
+  EXPECT_FALSE(AttackOptions::preset(Preset::kClean, 10).keep_traces);
+  const auto cifar = AttackOptions::preset(Preset::kPaper, 100);
+  EXPECT_TRUE(cifar.keep_traces);
+  EXPECT_EQ(cifar.eps, 0.1);
+  EXPECT_EQ(cifar.steps, 10);
+  const auto imagenet = AttackOptions::preset(Preset::kPaper, 1000);
+  EXPECT_EQ(imagenet.eps, 0.2);
+  EXPECT_EQ(imagenet.steps, 1);
+}
+
+// Before the first candidate the published code adapts once to the window as it
+// came; and it tries candidates even where none differs from another.
+TEST(Attack, TriesOneUpdateMoreForTheTraces) {
+  for (const char* method : {"tent", "sotta"}) {
+    const auto adapter = attacked_adapter(method);
+    AttackOptions options = attack_by("paper");
+    options.keep_traces = true;
+    EXPECT_EQ(craft(*adapter, attacked_window(), options).trial_updates, 5)
+        << method;
+    AttackWindow peaceful = attacked_window();
+    peaceful.malicious.zero_();
+    EXPECT_EQ(craft(*adapter, peaceful, options).trial_updates, 1) << method;
+  }
+}
+
+TEST(Attack, RefusesWindowsThatDoNotFit) {
+  const auto adapter = attacked_adapter("tent");
+  const Snapshot before = adapter->snapshot();
+  const auto refuses = [&](auto spoil) {
+    AttackWindow window = attacked_window();
+    spoil(window);
+    EXPECT_THROW(craft(*adapter, window, attack_by("paper")), Error);
+  };
+  refuses([](AttackWindow& w) { w.images = at::Tensor(); });
+  refuses([](AttackWindow& w) { w.images = w.images.slice(1, 0, 2); });
+  refuses([](AttackWindow& w) { w.images = w.images.to(at::kInt); });
+  refuses([](AttackWindow& w) { w.images = w.images.to(at::kFloat); });
+  refuses([](AttackWindow& w) { w.malicious = at::Tensor(); });
+  refuses([](AttackWindow& w) { w.malicious = w.malicious.to(at::kLong); });
+  refuses([](AttackWindow& w) { w.malicious = w.malicious.slice(0, 1); });
+  refuses([](AttackWindow& w) { w.labels = w.labels.to(at::kInt); });
+  refuses([](AttackWindow& w) { w.labels.fill_(5); });
+  EXPECT_TRUE(differences(before, adapter->snapshot()).empty());
+}
+
+TEST(Attack, RefusesOptionsOutOfRange) {
+  const auto refuses = [](const std::string& name, const OptionValue& value) {
+    AttackOptions options;
+    assign_options(options, {{name, value}}, "attack");
+    EXPECT_THROW(validate(options), Error) << name;
+  };
+  refuses("attack", std::string("papr"));
+  refuses("attack_weights", std::string("none"));
+  refuses("attack_eps", -0.1);
+  refuses("attack_eps", 1.5);
+  refuses("attack_steps", int64_t{0});
+  refuses("attack_step_size", 0.0);
+  EXPECT_NO_THROW(validate(AttackOptions()));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -45,19 +45,19 @@ bool comparable_with_paper(const RunRow& row, const std::string& scenario) {
 
 double paper_number(const RunGroup& group, const RunRow& row,
                     const std::string& scenario) {
-  if (!comparable_with_paper(row, scenario)) return Cell::kNone;
+  if (!comparable_with_paper(row, scenario)) return TableCell::kNone;
   const auto corruptions = group.averaged(scenario);
   if (row.variant.empty())
     return paper_average(group.dataset, scenario, row.method, corruptions);
   return corruptions == paper_corruptions()
              ? paper_variant(group.dataset, scenario, row.method, row.variant)
-             : Cell::kNone;
+             : TableCell::kNone;
 }
 
-Cell scenario_cell(const RunGroup& group, const RunRow& row,
-                   const std::string& scenario) {
-  Cell cell = average_cell(row, scenario, group.averaged(scenario), accuracy,
-                           Better::kHigher);
+TableCell scenario_cell(const RunGroup& group, const RunRow& row,
+                        const std::string& scenario) {
+  TableCell cell = average_cell(row, scenario, group.averaged(scenario),
+                                accuracy, Better::kHigher);
   if (!cell.missing() && !cell.partial)
     cell.paper = paper_number(group, row, scenario);
   return cell;
@@ -140,7 +140,7 @@ Table scenario_table(const RunGroup& group, const Rows& rows) {
 
 bool shows_paper(const Table& table) {
   for (const TableRow& row : table.rows)
-    for (const Cell& cell : row.cells)
+    for (const TableCell& cell : row.cells)
       if (!std::isnan(cell.paper)) return true;
   return false;
 }

@@ -35,10 +35,10 @@ BySeed mean_over_parts(const std::vector<BySeed>& parts) {
   return result;
 }
 
-Cell partial_cell(const std::vector<Cell>& parts) {
-  Cell cell;
+TableCell partial_cell(const std::vector<TableCell>& parts) {
+  TableCell cell;
   std::vector<double> values;
-  for (const Cell& part : parts) {
+  for (const TableCell& part : parts) {
     if (part.missing()) continue;
     values.push_back(part.value);
     cell.seeds = std::max(cell.seeds, part.seeds);
@@ -52,11 +52,11 @@ Cell partial_cell(const std::vector<Cell>& parts) {
 
 }  // namespace
 
-Cell cell_of_seeds(const BySeed& by_seed, Better better) {
+TableCell cell_of_seeds(const BySeed& by_seed, Better better) {
   std::vector<double> values;
   for (const auto& entry : by_seed)
     values.push_back(entry.second);
-  Cell cell;
+  TableCell cell;
   if (values.empty()) return cell;
   cell.value = mean(values);
   cell.std = sample_std(values);
@@ -67,9 +67,9 @@ Cell cell_of_seeds(const BySeed& by_seed, Better better) {
   return cell;
 }
 
-Cell corruption_cell(const RunRow& row, const std::string& scenario,
-                     const std::string& corruption, const Metric& metric,
-                     Better better) {
+TableCell corruption_cell(const RunRow& row, const std::string& scenario,
+                          const std::string& corruption, const Metric& metric,
+                          Better better) {
   return cell_of_seeds(metric_by_seed(row, scenario, corruption, metric),
                        better);
 }
@@ -83,22 +83,22 @@ BySeed seed_averages(const RunRow& row, const std::string& scenario,
   return mean_over_parts(parts);
 }
 
-Cell average_cell(const RunRow& row, const std::string& scenario,
-                  const std::vector<std::string>& corruptions,
-                  const Metric& metric, Better better) {
+TableCell average_cell(const RunRow& row, const std::string& scenario,
+                       const std::vector<std::string>& corruptions,
+                       const Metric& metric, Better better) {
   const BySeed complete = seed_averages(row, scenario, corruptions, metric);
   if (!complete.empty()) return cell_of_seeds(complete, better);
-  std::vector<Cell> parts;
+  std::vector<TableCell> parts;
   for (const auto& corruption : corruptions)
     parts.push_back(corruption_cell(row, scenario, corruption, metric, better));
   return partial_cell(parts);
 }
 
-Cell overall_cell(const RunGroup& group, const RunRow& row,
-                  const std::vector<std::string>& scenarios,
-                  const Metric& metric, Better better) {
+TableCell overall_cell(const RunGroup& group, const RunRow& row,
+                       const std::vector<std::string>& scenarios,
+                       const Metric& metric, Better better) {
   std::vector<BySeed> parts;
-  std::vector<Cell> cells;
+  std::vector<TableCell> cells;
   for (const auto& scenario : scenarios) {
     const auto corruptions = group.averaged(scenario);
     parts.push_back(seed_averages(row, scenario, corruptions, metric));

@@ -14,25 +14,26 @@ namespace sotta {
 using Metric = std::function<double(const RunRecord&)>;
 
 // Mean, spread and worst of one number per seed.
-Cell cell_of_seeds(const std::map<int64_t, double>& by_seed, Better better);
+TableCell cell_of_seeds(const std::map<int64_t, double>& by_seed,
+                        Better better);
 
 // The metric over the seeds of one corruption.
-Cell corruption_cell(const RunRow& row, const std::string& scenario,
-                     const std::string& corruption, const Metric& metric,
-                     Better better);
+TableCell corruption_cell(const RunRow& row, const std::string& scenario,
+                          const std::string& corruption, const Metric& metric,
+                          Better better);
 
 // First the mean over corruptions within each seed, then over the seeds that
 // have all of them, as in the paper. If no seed has, the mean of the
 // corruptions' own means, marked as partial and without a spread.
-Cell average_cell(const RunRow& row, const std::string& scenario,
-                  const std::vector<std::string>& corruptions,
-                  const Metric& metric, Better better);
+TableCell average_cell(const RunRow& row, const std::string& scenario,
+                       const std::vector<std::string>& corruptions,
+                       const Metric& metric, Better better);
 
 // The mean over these scenarios of what average_cell() gives for each, by the
 // same rule.
-Cell overall_cell(const RunGroup& group, const RunRow& row,
-                  const std::vector<std::string>& scenarios,
-                  const Metric& metric, Better better);
+TableCell overall_cell(const RunGroup& group, const RunRow& row,
+                       const std::vector<std::string>& scenarios,
+                       const Metric& metric, Better better);
 
 // The mean over corruptions for every seed that has them all.
 std::map<int64_t, double> seed_averages(

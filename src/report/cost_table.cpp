@@ -23,8 +23,8 @@ double images(const RunRecord& run) {
   return static_cast<double>(run.samples + run.foreign);
 }
 
-Cell number(double value) {
-  Cell cell;
+TableCell number(double value) {
+  TableCell cell;
   cell.value = value;
   return cell;
 }
@@ -34,7 +34,7 @@ TableRow cost_row(const RunRow& row) {
   std::vector<double> speed;
   std::vector<double> adapt;
   std::vector<double> per_image;
-  double memory = Cell::kNone;
+  double memory = TableCell::kNone;
   for (const RunRecord* run : runs) {
     if (run->images_per_second > 0) speed.push_back(run->images_per_second);
     if (run->seconds > 0) adapt.push_back(run->adapt_seconds);
@@ -44,7 +44,7 @@ TableRow cost_row(const RunRow& row) {
       memory =
           std::fmax(memory, static_cast<double>(run->peak_memory_bytes) / 1e6);
   }
-  Cell count;
+  TableCell count;
   count.text = std::to_string(runs.size());
   return {row.label(),
           {number(mean(speed)), number(mean(adapt)), number(mean(per_image)),

@@ -4,6 +4,7 @@
 
 #include "report/accuracy_tables.h"
 #include "report/cost_table.h"
+#include "report/figures.h"
 #include "report/number_text.h"
 #include "report/run_groups.h"
 #include "report/screening_tables.h"
@@ -37,6 +38,7 @@ Section make_section(const RunGroup& group) {
   append(section.tables, setting_tables(group));
   append(section.tables, screening_tables(group));
   append(section.tables, cost_tables(group));
+  section.figures = make_figures(group);
   return section;
 }
 

@@ -1,6 +1,7 @@
 #include "report/names.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace sotta {
@@ -47,6 +48,7 @@ const Labels kOptions = {
     {"sharpness_radius", "sharpness radius ρ"},
     {"memory_capacity", "memory capacity (samples)"},
     {"learning_rate", "learning rate"},
+    {"foreign_count", "number of foreign samples"},
     {"severity", "severity of the corruption"}};
 
 std::string label(const Labels& labels, const std::string& name) {
@@ -80,6 +82,16 @@ std::string corruption_label(const std::string& corruption) {
 
 std::string option_label(const std::string& option) {
   return label(kOptions, option);
+}
+
+int method_style(const std::string& method) {
+  // Dashed ones (7 and above) share a colour with a method unlike them.
+  static const std::map<std::string, int> kStyles = {
+      {"sotta", 0}, {"tent", 1},     {"rotta", 2},  {"eata", 3},
+      {"cotta", 4}, {"bn_stats", 5}, {"source", 6}, {"pseudo_label", 8},
+      {"sar", 10},  {"lame", 13}};
+  const auto found = kStyles.find(method);
+  return found == kStyles.end() ? 7 : found->second;
 }
 
 std::vector<std::string> sort_methods(std::set<std::string> names) {

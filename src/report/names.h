@@ -11,6 +11,9 @@ namespace sotta {
 std::string method_label(const std::string& method);
 std::string scenario_label(const std::string& scenario);
 std::string corruption_label(const std::string& corruption);
+
+// Which colour and dash a method has in every figure (line_chart.h).
+int method_style(const std::string& method);
 std::string option_label(const std::string& option);  // with its symbol
 
 std::vector<std::string> sort_methods(std::set<std::string> names);

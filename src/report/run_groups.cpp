@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <tuple>
 
 #include "report/names.h"
@@ -42,37 +43,49 @@ std::string setting_text(const RunRecord& run, const Settings& usual) {
 
 // "stats_momentum 0.05" before "stats_momentum 0.1", whatever the alphabet
 // says.
-struct BySetting {
-  bool operator()(const std::string& a, const std::string& b) const {
-    return key(a) < key(b);
+auto sort_key(const RunRow& row) {
+  const size_t space = std::min(row.setting.find(' '), row.setting.size());
+  return std::make_tuple(row.variant, row.setting.substr(0, space),
+                         std::strtod(row.setting.c_str() + space, nullptr),
+                         row.setting);
+}
+
+// A sweep names its runs by what it changed, "min_confidence=0.5": that is no
+// variant of the method but a setting. Empty if the name is a name.
+std::string setting_in_name(const RunRecord& run) {
+  std::string text;
+  std::istringstream parts(run.variant);
+  for (std::string part; parts >> part;) {
+    const size_t sign = part.find('=');
+    if (sign == std::string::npos ||
+        run.options.count(part.substr(0, sign)) == 0)
+      return "";
+    text += (text.empty() ? "" : ", ") + part.replace(sign, 1, " ");
   }
-  static std::tuple<std::string, double, std::string> key(
-      const std::string& setting) {
-    const size_t space = setting.find(' ');
-    if (space == std::string::npos) return {setting, 0, ""};
-    return {setting.substr(0, space),
-            std::strtod(setting.c_str() + space, nullptr), setting};
-  }
-};
+  return text;
+}
+
+std::string joined(const std::string& a, const std::string& b) {
+  return a + (a.empty() || b.empty() ? "" : ", ") + b;
+}
 
 // The rows of one method and variant: more than one if settings were tried out.
-std::vector<RunRow> split_rows(const Runs& runs) {
+void add_rows(const Runs& runs, std::vector<RunRow>& rows) {
   Settings usual;
   for (const auto& name : varied_settings(runs))
     usual[name] = usual_value(runs, name);
-  std::map<std::string, RunRow, BySetting> by_setting;
+  const std::string in_name = setting_in_name(*runs.front());
+  std::map<std::string, RunRow> by_setting;
   for (const RunRecord* run : runs) {
-    const std::string setting = setting_text(*run, usual);
+    const std::string setting = joined(in_name, setting_text(*run, usual));
     RunRow& row = by_setting[setting];
     row.method = run->method;
-    row.variant = run->variant;
+    row.variant = in_name.empty() ? run->variant : "";
     row.setting = setting;
     row.scenarios[run->scenario][run->corruption][run->seed] = run;
   }
-  std::vector<RunRow> rows;
   for (auto& entry : by_setting)
     rows.push_back(std::move(entry.second));
-  return rows;
 }
 
 std::set<std::string> names_of(const Runs& runs,
@@ -98,10 +111,13 @@ RunGroup make_group(const Runs& runs) {
   group.scenarios = sort_scenarios(names_of(runs, &RunRecord::scenario));
   for (const auto& method : sort_methods(names_of(runs, &RunRecord::method))) {
     const Runs of_method = where(runs, &RunRecord::method, method);
+    std::vector<RunRow> rows;
     for (const auto& variant : names_of(of_method, &RunRecord::variant))
-      for (auto& row :
-           split_rows(where(of_method, &RunRecord::variant, variant)))
-        group.rows.push_back(std::move(row));
+      add_rows(where(of_method, &RunRecord::variant, variant), rows);
+    std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
+      return sort_key(a) < sort_key(b);
+    });
+    std::move(rows.begin(), rows.end(), std::back_inserter(group.rows));
   }
   return group;
 }

@@ -18,7 +18,8 @@ struct RunRow {
 
   // Settings that were tried out and are not the usual ones, as text:
   // "min_confidence 0.9". The usual value is the one of most of the method's
-  // runs; where two values are equally frequent none is usual.
+  // runs; where two values are equally frequent none is usual. A variant that
+  // is named by its options, "min_confidence=0.9", counts as a setting.
   std::string setting;
 
   std::map<std::string, RunsByCorruption> scenarios;

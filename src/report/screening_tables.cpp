@@ -14,7 +14,7 @@ struct MetricColumn {
 };
 
 double share(int64_t part, int64_t whole) {
-  if (whole <= 0) return Cell::kNone;
+  if (whole <= 0) return TableCell::kNone;
   return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -44,7 +44,7 @@ const std::vector<MetricColumn>& metric_columns() {
 
 bool is_empty(const TableRow& row) {
   return std::all_of(row.cells.begin(), row.cells.end(),
-                     [](const Cell& cell) { return cell.missing(); });
+                     [](const TableCell& cell) { return cell.missing(); });
 }
 
 Table screening_table(const RunGroup& group, const std::string& scenario) {

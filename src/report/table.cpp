@@ -25,20 +25,20 @@ void mark_best_of(Table& table, size_t column) {
   const auto& [name, better, digits] = table.columns[column];
   if (better == Better::kNeither) return;
   const double sign = better == Better::kHigher ? 1 : -1;
-  std::vector<Cell*> cells;
+  std::vector<TableCell*> cells;
   double best = -std::numeric_limits<double>::infinity();
   for (TableRow& row : table.rows) {
-    Cell& cell = row.cells[column];
+    TableCell& cell = row.cells[column];
     if (cell.partial || std::isnan(cell.value)) continue;
     cells.push_back(&cell);
     best = std::max(best, sign * as_shown(cell.value, digits));
   }
   if (cells.size() < 2) return;
-  for (Cell* cell : cells)
+  for (TableCell* cell : cells)
     cell->best = sign * as_shown(cell->value, digits) == best;
 }
 
-std::string spread_text(const Cell& cell, int digits) {
+std::string spread_text(const TableCell& cell, int digits) {
   return std::isnan(cell.std) ? "" : "± " + fixed(cell.std, digits);
 }
 
@@ -47,7 +47,7 @@ std::string spread_text(const Cell& cell, int digits) {
 int64_t Table::seeds() const {
   int64_t most = 0;
   for (const TableRow& row : rows)
-    for (const Cell& cell : row.cells)
+    for (const TableCell& cell : row.cells)
       most = std::max(most, cell.seeds);
   return most;
 }
@@ -57,7 +57,8 @@ void mark_best(Table& table) {
     mark_best_of(table, column);
 }
 
-std::string cell_text(const Table& table, const Cell& cell, size_t column) {
+std::string cell_text(const Table& table, const TableCell& cell,
+                      size_t column) {
   if (!cell.text.empty()) return cell.text;
   if (cell.missing()) return "—";
   const int digits = table.columns[column].digits;
@@ -68,8 +69,8 @@ std::string cell_text(const Table& table, const Cell& cell, size_t column) {
   return text;
 }
 
-std::string cell_detail(const Table& table, const Cell& cell, size_t column,
-                        CellDetail detail) {
+std::string cell_detail(const Table& table, const TableCell& cell,
+                        size_t column, CellDetail detail) {
   if (cell.missing() || !cell.text.empty()) return "";
   const int digits = table.columns[column].digits;
   switch (detail) {
@@ -98,21 +99,23 @@ std::string cell_detail(const Table& table, const Cell& cell, size_t column,
 
 std::vector<std::string> legend_notes(const Table& table) {
   std::vector<std::string> notes;
-  if (any_cell(table, [](const Cell& cell) { return !std::isnan(cell.std); }))
+  if (any_cell(table,
+               [](const TableCell& cell) { return !std::isnan(cell.std); }))
     notes.emplace_back(
         "± is the sample standard deviation over seeds, worst the worst seed.");
   else if (table.seeds() == 1)
     notes.emplace_back("One seed: the spread over seeds is not known.");
-  if (any_cell(table, [](const Cell& cell) { return cell.best; }))
+  if (any_cell(table, [](const TableCell& cell) { return cell.best; }))
     notes.emplace_back("Bold: the best of its column.");
-  if (any_cell(table, [](const Cell& cell) { return !std::isnan(cell.paper); }))
+  if (any_cell(table,
+               [](const TableCell& cell) { return !std::isnan(cell.paper); }))
     notes.emplace_back(
         "paper: the number that the paper states, and ours minus it.");
-  if (any_cell(table, [](const Cell& cell) { return cell.partial; }))
+  if (any_cell(table, [](const TableCell& cell) { return cell.partial; }))
     notes.emplace_back(
         "*: no seed has all that this average is over; it is over \"n of m\" "
         "and does not compete for the best.");
-  if (any_cell(table, [](const Cell& cell) { return cell.missing(); }))
+  if (any_cell(table, [](const TableCell& cell) { return cell.missing(); }))
     notes.emplace_back("—: not run.");
   return notes;
 }

@@ -13,7 +13,7 @@ std::string number(double value) {
 }
 
 std::string line_of(const Table& table, const TableRow& row, size_t column) {
-  const Cell& cell = row.cells[column];
+  const TableCell& cell = row.cells[column];
   const std::string fields[] = {
       escape_csv(table.name),
       escape_csv(row.name),

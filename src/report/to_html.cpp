@@ -17,7 +17,7 @@ body { margin: 0 auto; max-width: 76rem; padding: 1rem 1.5rem 4rem;
     sans-serif; }
 h1 { font-size: 1.7rem; } h2 { font-size: 1.35rem; margin-top: 2.5rem; }
 h3 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
-nav ul { padding-left: 1.2rem; margin: .2rem 0; }
+nav ul { padding-left: 1.2rem; margin: .2rem 0; columns: 24rem; }
 a { color: inherit; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums;
@@ -36,6 +36,8 @@ small { display: block; color: var(--soft); font-weight: normal;
 .missing { color: var(--soft); }
 .notes { color: var(--soft); font-size: .85rem; margin: .5rem 0;
   max-width: 60rem; }
+figure { margin: 2rem 0; } figure svg { max-width: 100%; height: auto; }
+figcaption { color: var(--soft); font-size: .85rem; }
 @media print { .scroll { overflow: visible; } }
 )";
 
@@ -51,7 +53,8 @@ std::string element(const std::string& tag, const std::string& text) {
   return "<" + tag + ">" + escape_html(text) + "</" + tag + ">";
 }
 
-std::string cell_html(const Table& table, const Cell& cell, size_t column) {
+std::string cell_html(const Table& table, const TableCell& cell,
+                      size_t column) {
   if (cell.missing())
     return "<td class=\"missing\" title=\"not run\">" +
            escape_html(cell_text(table, cell, column)) + "</td>";
@@ -86,6 +89,12 @@ std::string table_html(const Table& table) {
   return text + "</p>\n";
 }
 
+std::string figure_html(const Figure& figure) {
+  return "<figure id=\"" + anchor(figure.name) + "\">" + figure.svg +
+         "<figcaption>" + escape_html(figure.caption) +
+         "</figcaption></figure>\n";
+}
+
 std::string paragraphs_html(const std::vector<std::string>& paragraphs) {
   std::string text;
   for (const auto& paragraph : paragraphs)
@@ -104,6 +113,8 @@ std::string contents_html(const Report& report) {
     text += element("p", section.title) + "\n<ul>\n";
     for (const Table& table : section.tables)
       text += link(table.name, table.title);
+    for (const Figure& figure : section.figures)
+      text += link(figure.name, figure.title);
     text += "</ul>\n";
   }
   return text + "</nav>\n";
@@ -117,13 +128,16 @@ std::string to_html(const Report& report) {
       "<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n" +
       element("title", report.title) + "\n<style>" + kPageStyle +
-      "</style>\n</head>\n<body>\n" + element("h1", report.title) + "\n" +
-      paragraphs_html(report.paragraphs) + contents_html(report);
+      figure_style() + "</style>\n</head>\n<body>\n" +
+      element("h1", report.title) + "\n" + paragraphs_html(report.paragraphs) +
+      contents_html(report);
   for (const Section& section : report.sections) {
     text += element("h2", section.title) + "\n" +
             paragraphs_html(section.paragraphs);
     for (const Table& table : section.tables)
       text += table_html(table);
+    for (const Figure& figure : section.figures)
+      text += figure_html(figure);
   }
   return text + "</body>\n</html>\n";
 }

@@ -5,7 +5,8 @@
 namespace sotta {
 namespace {
 
-std::string cell_markdown(const Table& table, const Cell& cell, size_t column) {
+std::string cell_markdown(const Table& table, const TableCell& cell,
+                          size_t column) {
   std::string text = escape_markdown(cell_text(table, cell, column));
   if (cell.best) text = "**" + text + "**";
   for (const CellDetail kind : kCellDetails) {
@@ -38,6 +39,12 @@ std::string table_markdown(const Table& table) {
   return text + "\n";
 }
 
+std::string figure_markdown(const Figure& figure) {
+  const std::string title = escape_markdown(figure.title);
+  return "### " + title + "\n\n![" + title + "](figures/" + figure.name +
+         ".svg)\n\n" + escape_markdown(figure.caption) + "\n\n";
+}
+
 std::string paragraphs_markdown(const std::vector<std::string>& paragraphs) {
   std::string text;
   for (const auto& paragraph : paragraphs)
@@ -55,6 +62,8 @@ std::string to_markdown(const Report& report) {
             paragraphs_markdown(section.paragraphs);
     for (const Table& table : section.tables)
       text += table_markdown(table);
+    for (const Figure& figure : section.figures)
+      text += figure_markdown(figure);
   }
   return text;
 }

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <map>
 
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
@@ -20,7 +19,8 @@ const std::vector<std::pair<std::string, Writer>>& writers() {
       {"md", to_markdown},
       {"tex", to_latex},
       {"csv", to_csv},
-      {"html", to_html}};
+      {"html", to_html},
+      {"svg", nullptr}};  // the figures, in files of their own
   return kWriters;
 }
 
@@ -52,6 +52,14 @@ void replace_file(const fs::path& file, const std::string& text) {
   if (error) fail_write(file, error.message());
 }
 
+using Files = std::vector<std::pair<fs::path, std::string>>;
+
+void add_figures(const Report& report, const fs::path& folder, Files& files) {
+  for (const Section& section : report.sections)
+    for (const Figure& figure : section.figures)
+      files.emplace_back(folder / (figure.name + ".svg"), to_svg(figure));
+}
+
 }  // namespace
 
 std::vector<std::string> report_formats() {
@@ -63,13 +71,19 @@ std::vector<std::string> report_formats() {
 
 std::vector<fs::path> write_report(const Report& report, const fs::path& folder,
                                    const std::vector<std::string>& formats) {
-  std::vector<std::pair<fs::path, std::string>> files;
-  for (const auto& format : formats)
-    files.emplace_back(folder / ("report." + format),
-                       find_writer(format)(report));
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail_write(folder, error.message());
+  Files files;
+  bool figures = false;
+  for (const auto& format : formats) {
+    if (const Writer writer = find_writer(format))
+      files.emplace_back(folder / ("report." + format), writer(report));
+    figures = figures || format == "svg" || format == "md";
+  }
+  if (figures) add_figures(report, folder / "figures", files);
+  for (const auto& entry : files) {
+    std::error_code error;
+    fs::create_directories(entry.first.parent_path(), error);
+    if (error) fail_write(entry.first.parent_path(), error.message());
+  }
   std::vector<fs::path> written;
   for (const auto& [file, text] : files) {
     replace_file(file, text);

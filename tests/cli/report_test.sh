@@ -17,6 +17,29 @@ grep -qF 'my\_method\_100\%\_\&\_more|\textless{}script\textgreater{}' out/repor
   give_up 'expected escaped names in LaTeX'
 ! grep -qF '<script' out/report.html || give_up 'expected no script in the page'
 
+# Figures are files, and inside the page; all are well-formed.
+expect_file out/figures/cifar10-clean-scenarios.svg
+[ "$(grep -c '<figure ' out/report.html)" -eq "$(ls out/figures | wc -l)" ] ||
+  give_up 'expected every figure in the page'
+run python3 -c '
+import glob, html.parser, re, sys, xml.dom.minidom
+for file in glob.glob("out/figures/*.svg"):
+    xml.dom.minidom.parse(file)
+page = open("out/report.html", encoding="utf-8").read()
+for svg in re.findall("<svg.*?</svg>", page, re.S):
+    xml.dom.minidom.parseString(svg)
+class Balance(html.parser.HTMLParser):
+    open_tags = []
+    def handle_starttag(self, tag, attrs):
+        if tag != "meta": self.open_tags.append(tag)
+    def handle_endtag(self, tag):
+        assert self.open_tags.pop() == tag, (tag, self.getpos())
+    def handle_startendtag(self, tag, attrs): pass
+Balance().feed(page)
+assert not Balance.open_tags
+'
+expect_code 0
+
 # The same records give the same bytes.
 run sotta report runs --out again
 expect_code 0
@@ -26,7 +49,7 @@ diff -r out again >/dev/null || give_up 'expected the same report again'
 run sotta report runs --format csv
 expect_code 0
 expect_file runs/report/report.csv
-[ ! -e runs/report/report.md ] || give_up 'expected only what was asked for'
+[ "$(ls runs/report)" = report.csv ] || give_up 'expected only what was asked for'
 
 run sotta report runs --format csv,pdf
 expect_code 2

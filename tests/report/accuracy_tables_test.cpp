@@ -44,7 +44,7 @@ TEST(AccuracyTables, ScenarioTableHasThePapersNumberBesideOurs) {
   const auto tables = scenario_tables(group_runs(records).at(0));
   ASSERT_EQ(tables.size(), 1u);
   EXPECT_EQ(column_names(tables[0]), Names{"Noise"});
-  const Cell& cell = tables[0].rows.at(0).cells.at(0);
+  const TableCell& cell = tables[0].rows.at(0).cells.at(0);
   EXPECT_DOUBLE_EQ(cell.value, 81);
   EXPECT_DOUBLE_EQ(cell.paper, 80.0);
 }
@@ -55,7 +55,7 @@ TEST(AccuracyTables, OverallColumnComparesTheSameScenarios) {
     records.push_back(record);
   const auto tables = scenario_tables(group_runs(records).at(0));
   EXPECT_EQ(column_names(tables.at(0)), (Names{"Far", "Noise", "Average"}));
-  const Cell& cell = tables[0].rows.at(0).cells.at(2);
+  const TableCell& cell = tables[0].rows.at(0).cells.at(2);
   EXPECT_DOUBLE_EQ(cell.value, 82);
   EXPECT_DOUBLE_EQ(cell.paper, (81.6 + 80.0) / 2);
 }

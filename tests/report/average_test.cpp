@@ -16,7 +16,7 @@ double accuracy(const RunRecord& record) {
 }
 
 // The average under "noise" of the first row.
-Cell average(const std::vector<RunRecord>& records) {
+TableCell average(const std::vector<RunRecord>& records) {
   const auto groups = group_runs(records);
   const RunGroup& group = groups.at(0);
   return average_cell(group.rows.at(0), "noise", group.averaged("noise"),
@@ -24,10 +24,10 @@ Cell average(const std::vector<RunRecord>& records) {
 }
 
 TEST(Average, FirstOverCorruptionsThenOverSeeds) {
-  const Cell cell = average({run("tent", "noise", "fog", 0, 70),
-                             run("tent", "noise", "snow", 0, 90),
-                             run("tent", "noise", "fog", 1, 80),
-                             run("tent", "noise", "snow", 1, 84)});
+  const TableCell cell = average({run("tent", "noise", "fog", 0, 70),
+                                  run("tent", "noise", "snow", 0, 90),
+                                  run("tent", "noise", "fog", 1, 80),
+                                  run("tent", "noise", "snow", 1, 84)});
   // seeds: 80 and 82; mean 81, std sqrt(2)
   EXPECT_DOUBLE_EQ(cell.value, 81);
   EXPECT_DOUBLE_EQ(cell.std, std::sqrt(2.0));
@@ -37,9 +37,9 @@ TEST(Average, FirstOverCorruptionsThenOverSeeds) {
 }
 
 TEST(Average, SeedsThatLackACorruptionAreLeftOut) {
-  const Cell cell = average({run("tent", "noise", "fog", 0, 70),
-                             run("tent", "noise", "snow", 0, 90),
-                             run("tent", "noise", "fog", 1, 10)});
+  const TableCell cell = average({run("tent", "noise", "fog", 0, 70),
+                                  run("tent", "noise", "snow", 0, 90),
+                                  run("tent", "noise", "fog", 1, 10)});
   EXPECT_DOUBLE_EQ(cell.value, 80);
   EXPECT_EQ(cell.seeds, 1);
   EXPECT_TRUE(std::isnan(cell.std));
@@ -47,9 +47,9 @@ TEST(Average, SeedsThatLackACorruptionAreLeftOut) {
 }
 
 TEST(Average, WithoutACompleteSeedItIsPartial) {
-  const Cell cell = average({run("tent", "noise", "fog", 0, 70),
-                             run("tent", "noise", "fog", 1, 80),
-                             run("sar", "noise", "snow", 0, 90)});
+  const TableCell cell = average({run("tent", "noise", "fog", 0, 70),
+                                  run("tent", "noise", "fog", 1, 80),
+                                  run("sar", "noise", "snow", 0, 90)});
   // the first row is TENT's, which has no snow
   EXPECT_TRUE(cell.partial);
   EXPECT_DOUBLE_EQ(cell.value, 75);
@@ -59,15 +59,15 @@ TEST(Average, WithoutACompleteSeedItIsPartial) {
 }
 
 TEST(Average, CorruptionsScatteredOverSeedsArePartialToo) {
-  const Cell cell = average({run("tent", "noise", "fog", 0, 70),
-                             run("tent", "noise", "snow", 1, 80)});
+  const TableCell cell = average({run("tent", "noise", "fog", 0, 70),
+                                  run("tent", "noise", "snow", 1, 80)});
   EXPECT_TRUE(cell.partial);
   EXPECT_EQ(cell.covered, 2);
   EXPECT_DOUBLE_EQ(cell.value, 75);
 }
 
 TEST(Average, NothingRunIsMissing) {
-  const Cell cell = average(
+  const TableCell cell = average(
       {run("tent", "benign", "fog", 0, 70), run("sar", "noise", "fog", 0, 70)});
   EXPECT_TRUE(cell.missing());
   EXPECT_FALSE(cell.partial);
@@ -76,7 +76,7 @@ TEST(Average, NothingRunIsMissing) {
 TEST(Average, NumbersThatARunLacksAreNotZero) {
   const std::vector<RunRecord> records = {run("tent", "noise", "fog", 0, 70)};
   const auto groups = group_runs(records);
-  const Cell cell = corruption_cell(
+  const TableCell cell = corruption_cell(
       groups.at(0).rows.at(0), "noise", "fog",
       [](const RunRecord& record) { return record.auroc; }, Better::kHigher);
   EXPECT_TRUE(cell.missing());
@@ -95,10 +95,10 @@ TEST(Average, OverallIsTheMeanOfScenarioAverages) {
       run("tent", "noise", "fog", 0, 60), run("sar", "noise", "fog", 0, 50)};
   const auto groups = group_runs(records);
   const RunGroup& group = groups.at(0);
-  const Cell tent = overall_cell(group, group.rows[0], group.scenarios,
-                                 accuracy, Better::kHigher);
-  const Cell sar = overall_cell(group, group.rows[1], group.scenarios, accuracy,
-                                Better::kHigher);
+  const TableCell tent = overall_cell(group, group.rows[0], group.scenarios,
+                                      accuracy, Better::kHigher);
+  const TableCell sar = overall_cell(group, group.rows[1], group.scenarios,
+                                     accuracy, Better::kHigher);
   EXPECT_DOUBLE_EQ(tent.value, 70);
   EXPECT_FALSE(tent.partial);
   EXPECT_DOUBLE_EQ(sar.value, 50);

@@ -92,6 +92,12 @@ def options_of(method, **changes):
     return options
 
 
+def memory_of(variant):
+    if "HUS" in variant:
+        return "hus"
+    return {"HC": "confident_fifo", "UC": "uniform_class"}.get(variant.split(" ")[0], "fifo")
+
+
 def ablation(rng):
     table = PAPER["ablation_components_cifar10c"]
     for variant, row in table["rows"].items():
@@ -102,8 +108,7 @@ def ablation(rng):
                 for corruption in PAPER["cifar10c"]["benign"]["source"]["per_corruption"]:
                     line = record(rng, scenario, corruption, "sotta", seed,
                                   round(max(5, stated + rng.gauss(0, 1)), 2), variant=variant,
-                                  options=options_of("sotta", sharpness="ESM" in variant,
-                                                     memory="hus" if "HUS" in variant else "fifo"))
+                                  options=options_of("sotta", sharpness="ESM" in variant, memory=memory_of(variant)))
                     if "ESM" not in variant:
                         grow = line["series"]["gradient_norm"]
                         line["series"]["gradient_norm"] = [0.5 + 0.05 * t * v for t, v in enumerate(grow)]
@@ -117,12 +122,13 @@ def sweeps(rng):
                 for value in values:
                     accuracy = 80 - 10 * abs(value - 0.9 if name == "min_confidence" else value - 0.2) + rng.gauss(0, 0.3)
                     yield record(rng, scenario, "fog", "sotta", seed, round(accuracy, 2),
-                                 options=options_of("sotta", **{name: value}))
+                                 variant=f"{name}={value}", options=options_of("sotta", **{name: value}))
     for count in (5000, 15000, 20000):
         for method in ("source", "bn_stats", "pseudo_label", "tent", "lame", "cotta", "eata", "sar", "rotta", "sotta"):
             for seed in range(3):
                 accuracy = (57 if method in ("source", "lame") else 78) - (0 if method in ("source", "sotta") else count / 600)
                 line = record(rng, "noise", "fog", method, seed, round(accuracy + rng.gauss(0, 0.5), 2),
+                              variant=f"foreign_count={count}",
                               options=options_of(method, foreign_count=count))
                 line["foreign"] = count
                 yield line

@@ -58,6 +58,18 @@ TEST(RunGroups, EquallyFrequentSettingsAreAllNamed) {
             (Names{"SoTTA (m 0.1)", "SoTTA (m 0.2)"}));
 }
 
+TEST(RunGroups, VariantsNamedByTheirOptionsAreSettings) {
+  const auto base = with_option(run("sotta", "noise", "fog", 0, 80), "m", 0.2);
+  const std::vector<RunRecord> records = {
+      base, with_variant(with_option(base, "m", 0.5), "m=0.5"),
+      with_variant(with_option(base, "m", 0.05), "m=0.05"),
+      with_variant(base, "x=1")};
+  const auto groups = group_runs(records);
+  EXPECT_EQ(labels(groups.at(0)),
+            (Names{"SoTTA", "SoTTA (m 0.05)", "SoTTA (m 0.5)", "SoTTA, x=1"}));
+  EXPECT_EQ(groups[0].rows[1].variant, "");
+}
+
 TEST(RunGroups, AveragesAreOverThePapersCorruptionsIfThereAreAny) {
   const std::vector<RunRecord> records = {
       run("tent", "noise", "spatter", 0, 80),

@@ -5,18 +5,18 @@
 namespace sotta {
 namespace {
 
-Cell number(double value) {
-  Cell cell;
+TableCell number(double value) {
+  TableCell cell;
   cell.value = value;
   cell.seeds = 1;
   return cell;
 }
 
-Table column_of(const std::vector<Cell>& cells,
+Table column_of(const std::vector<TableCell>& cells,
                 Better better = Better::kHigher) {
   Table table;
   table.columns = {{"c", better}};
-  for (const Cell& cell : cells)
+  for (const TableCell& cell : cells)
     table.rows.push_back({"r", {cell}});
   mark_best(table);
   return table;
@@ -41,15 +41,15 @@ TEST(Table, NumbersThatLookTheSameShareTheBest) {
 }
 
 TEST(Table, PartialAndMissingDoNotCompeteAndNobodyWinsAlone) {
-  Cell partial = number(99);
+  TableCell partial = number(99);
   partial.partial = true;
-  const Table table = column_of({partial, number(1), Cell(), number(2)});
+  const Table table = column_of({partial, number(1), TableCell(), number(2)});
   EXPECT_TRUE(!best(table, 0) && !best(table, 2) && best(table, 3));
-  EXPECT_FALSE(best(column_of({number(5), partial, Cell()}), 0));
+  EXPECT_FALSE(best(column_of({number(5), partial, TableCell()}), 0));
 }
 
 TEST(Table, TextsOfACell) {
-  Cell cell = number(82.26);
+  TableCell cell = number(82.26);
   cell.std = 0.21;
   cell.worst = 82.1;
   cell.seeds = 3;
@@ -68,12 +68,12 @@ TEST(Table, TextsOfACell) {
 }
 
 TEST(Table, MissingIsADashAndPartialIsMarked) {
-  Cell partial = number(80);
+  TableCell partial = number(80);
   partial.partial = true;
   partial.covered = 3;
   partial.expected = 15;
-  const Table table = column_of({partial, Cell()});
-  EXPECT_EQ(cell_text(table, Cell(), 0), "—");
+  const Table table = column_of({partial, TableCell()});
+  EXPECT_EQ(cell_text(table, TableCell(), 0), "—");
   EXPECT_EQ(cell_text(table, partial, 0), "80.0*");
   EXPECT_EQ(cell_detail(table, partial, 0, CellDetail::kCovered), "3 of 15");
 }
@@ -82,7 +82,8 @@ TEST(Table, LegendExplainsOnlyWhatIsThere) {
   EXPECT_EQ(legend_notes(column_of({number(1)})),
             std::vector<std::string>{
                 "One seed: the spread over seeds is not known."});
-  const auto notes = legend_notes(column_of({number(1), Cell(), number(2)}));
+  const auto notes =
+      legend_notes(column_of({number(1), TableCell(), number(2)}));
   ASSERT_EQ(notes.size(), 3u);
   EXPECT_EQ(notes[1], "Bold: the best of its column.");
   EXPECT_EQ(notes[2], "—: not run.");

@@ -28,6 +28,14 @@ TEST(ToHtml, NeedsNothingElse) {
   EXPECT_NE(text.find("<meta charset=\"utf-8\">"), std::string::npos);
 }
 
+TEST(ToHtml, FiguresAreInside) {
+  const std::string text = to_html(testing::small_report());
+  EXPECT_NE(text.find("<figure id=\"set-clean-y\"><svg class=\"figure\"></svg>"
+                      "<figcaption>How it went.</figcaption></figure>"),
+            std::string::npos);
+  EXPECT_NE(text.find(figure_style()), std::string::npos);
+}
+
 TEST(ToHtml, ContentsLinkToTables) {
   const std::string text = to_html(testing::small_report());
   EXPECT_NE(text.find("<a href=\"#set-clean-x\">"), std::string::npos);

@@ -26,6 +26,12 @@ paper: the number that the paper states, and ours minus it.
 \*: no seed has all that this average is over; it is over "n of m" and does not compete for the best.
 —: not run.
 
+### A &amp; B
+
+![A &amp; B](figures/set-clean-y.svg)
+
+How it went.
+
 )");
 }
 

@@ -27,11 +27,19 @@ TEST(WriteReport, WritesTheFormatsAskedFor) {
   const TempDir folder;
   const auto out = folder.path() / "a" / "b";
   const auto files = write_report(small_report(), out, {"md", "csv"});
-  ASSERT_EQ(files.size(), 2u);
+  ASSERT_EQ(files.size(), 3u);
   EXPECT_EQ(files[0], out / "report.md");
+  EXPECT_EQ(files[2], out / "figures" / "set-clean-y.svg");
   EXPECT_EQ(content(out / "report.md"), to_markdown(small_report()));
   EXPECT_EQ(content(out / "report.csv"), to_csv(small_report()));
   EXPECT_FALSE(fs::exists(out / "report.html"));
+}
+
+TEST(WriteReport, FiguresAloneAreAFormatToo) {
+  const TempDir folder;
+  const auto files = write_report(small_report(), folder.path(), {"svg"});
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(content(files[0]), to_svg(small_report().sections[0].figures[0]));
 }
 
 TEST(WriteReport, ReplacesWhatWasThere) {

@@ -26,7 +26,8 @@ std::filesystem::path out_folder(const ReportFlags& flags) {
 }
 
 void run(const ReportFlags& flags) {
-  const Report report = make_report(read_run_folder(flags.runs));
+  const auto records = read_run_folder(flags.runs);
+  Report report = make_report(records);
   for (const auto& file :
        write_report(report, out_folder(flags), flags.formats))
     std::cout << file.string() << "\n";
@@ -44,7 +45,7 @@ void add_report(CLI::App& program) {
       ->required();
   command->add_option("--out", flags->out,
                       "folder of the report [report/ in the runs' folder]");
-  command->add_option("--format", flags->formats, "md, tex, csv, html")
+  command->add_option("--format", flags->formats, "md, tex, csv, html, svg")
       ->delimiter(',')
       ->capture_default_str();
   command->callback([flags] { run(*flags); });

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sotta/record/run_record.h"
+#include "sotta/report/figure.h"
 #include "sotta/report/table.h"
 
 namespace sotta {
@@ -12,6 +13,7 @@ struct Section {
   std::string title;
   std::vector<std::string> paragraphs;
   std::vector<Table> tables;
+  std::vector<Figure> figures = {};
 };
 
 // Everything a document says, before it is one: the formats differ only in how
@@ -22,14 +24,14 @@ struct Report {
   std::vector<Section> sections;
 };
 
-// All tables that the records have data for, beside the paper's numbers. The
-// same records give the same report.
+// All tables and figures that the records have data for, beside the paper's
+// numbers. The same records give the same report.
 Report make_report(const std::vector<RunRecord>& records);
 
 // Whole documents.
-std::string to_markdown(const Report& report);
-std::string to_latex(const Report& report);  // needs only booktabs
-std::string to_csv(const Report& report);    // a line per number of a table
-std::string to_html(const Report& report);   // one page, needs nothing else
+std::string to_markdown(const Report& report);  // shows figures/<name>.svg
+std::string to_latex(const Report& report);     // tables; needs only booktabs
+std::string to_csv(const Report& report);       // a line per number of a table
+std::string to_html(const Report& report);      // one page, needs nothing else
 
 }  // namespace sotta

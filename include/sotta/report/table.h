@@ -10,7 +10,7 @@ namespace sotta {
 // A number of a table with what must be known to trust it. A number that does
 // not exist is NaN; a cell without a value was not run and is shown as missing,
 // never as zero.
-struct Cell {
+struct TableCell {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   double value = kNone;  // the mean over seeds
@@ -43,7 +43,7 @@ struct Column {
 
 struct TableRow {
   std::string name;
-  std::vector<Cell> cells;  // one per column
+  std::vector<TableCell> cells;  // one per column
 };
 
 struct Table {
@@ -72,11 +72,11 @@ constexpr CellDetail kCellDetails[] = {CellDetail::kSpread, CellDetail::kWorst,
                                        CellDetail::kPaper};
 
 // The cell's own text: "82.3 ± 0.2", "81.0*" for a partial average, "—".
-std::string cell_text(const Table& table, const Cell& cell, size_t column);
+std::string cell_text(const Table& table, const TableCell& cell, size_t column);
 
 // Empty if the cell has no such detail: "worst 82.1", "paper 82.2 (+0.1)".
-std::string cell_detail(const Table& table, const Cell& cell, size_t column,
-                        CellDetail detail);
+std::string cell_detail(const Table& table, const TableCell& cell,
+                        size_t column, CellDetail detail);
 
 // What cell_text() and cell_detail() abbreviate, as far as the table uses it.
 std::vector<std::string> legend_notes(const Table& table);

@@ -1,0 +1,222 @@
+#include "report/line_chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "report/axis.h"
+#include "report/chart_frame.h"
+
+namespace sotta {
+namespace {
+
+constexpr double kPanelHeight = 250;
+constexpr double kAxisRoom = 46;   // below a panel: numbers and label
+constexpr double kLabelRoom = 24;  // left of it: the label
+constexpr double kTitleRoom = 22;  // above it
+constexpr double kGap = 14;        // right of it
+
+struct Box {
+  double left, top, right, bottom;
+};
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+double spread_of(const CurvePoint& point) {
+  return std::isnan(point.spread) ? 0 : point.spread;
+}
+
+Axis y_axis(const Panel& panel) {
+  Range range;
+  if (panel.from_zero) range.add(0);
+  for (const Curve& curve : panel.curves)
+    for (const CurvePoint& point : curve.points) {
+      if (std::isnan(point.y)) continue;
+      range.add(point.y - spread_of(point));
+      range.add(point.y + spread_of(point));
+    }
+  if (range.low > range.high) range = {0, 1};  // nothing to show
+  if (panel.percent && panel.from_zero) return Axis::exact(0, 100);
+  if (panel.percent) {
+    range.low = std::max(range.low, 0.0);
+    range.high = std::min(range.high, 100.0);
+  }
+  return Axis::linear(range.low, range.high);
+}
+
+Axis x_axis(const Panel& panel) {
+  Range range;
+  for (const Curve& curve : panel.curves)
+    for (const CurvePoint& point : curve.points)
+      range.add(point.x);
+  return panel.logarithmic && range.low > 0
+             ? Axis::logarithmic(range.low, range.high)
+             : Axis::exact(range.low, range.high);
+}
+
+void draw_y_axis(SvgWriter& svg, const Box& box, const Axis& axis) {
+  const auto ticks = axis.ticks(5);
+  const auto labels = Axis::labels(ticks);
+  for (size_t i = 0; i < ticks.size(); ++i) {
+    const double y = axis.place(ticks[i], box.bottom, box.top);
+    svg.line(box.left, y, box.right, y, "grid");
+    svg.text(box.left - 6, y + 4, labels[i], Anchor::kEnd, "small");
+  }
+}
+
+// Do the numbers stand beside one another without touching?
+bool fits(const std::vector<double>& ticks, const Axis& axis, const Box& box) {
+  const auto labels = Axis::labels(ticks);
+  double end = -std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < ticks.size(); ++i) {
+    const double x = axis.place(ticks[i], box.left, box.right);
+    const double half = text_width(labels[i], 11) / 2 + 4;
+    if (x - half < end) return false;
+    end = x + half;
+  }
+  return true;
+}
+
+// The points' own values if they are few, else round numbers.
+std::vector<double> x_ticks(const Panel& panel, const Axis& axis,
+                            const Box& box) {
+  std::set<double> own;
+  for (const Curve& curve : panel.curves)
+    for (const CurvePoint& point : curve.points)
+      if (curve.markers) own.insert(point.x);
+  std::vector<double> ticks(own.begin(), own.end());
+  if (!ticks.empty() && fits(ticks, axis, box)) return ticks;
+  for (int count = 8; count > 0; --count) {
+    ticks = axis.ticks(count);
+    if (fits(ticks, axis, box)) break;
+  }
+  return ticks;
+}
+
+void draw_x_axis(SvgWriter& svg, const Box& box, const Axis& axis,
+                 const std::vector<double>& ticks) {
+  const auto labels = Axis::labels(ticks);
+  for (size_t i = 0; i < ticks.size(); ++i) {
+    const double x = axis.place(ticks[i], box.left, box.right);
+    svg.line(x, box.bottom, x, box.bottom + 4, "axis");
+    svg.text(x, box.bottom + 17, labels[i], Anchor::kMiddle, "small");
+  }
+}
+
+void draw_area(SvgWriter& svg, const Curve& curve, Points points,
+               double bottom) {
+  if (points.empty()) return;
+  points.insert(points.begin(), {points.front().first, bottom});
+  points.emplace_back(points.back().first, bottom);
+  svg.polygon(points, "area " + fill_class(curve.style));
+}
+
+void draw_curve(SvgWriter& svg, const Curve& curve, const Box& box,
+                const Axis& x_range, const Axis& y_range) {
+  Points run;
+  const auto flush = [&] {
+    if (curve.filled) draw_area(svg, curve, run, box.bottom);
+    if (run.size() > 1)
+      svg.polyline(run, stroke_classes(curve.style, curve.dotted));
+    run.clear();
+  };
+  for (const CurvePoint& point : curve.points) {
+    if (std::isnan(point.y)) {
+      flush();
+      continue;
+    }
+    const double x = x_range.place(point.x, box.left, box.right);
+    const double y = y_range.place(point.y, box.bottom, box.top);
+    run.emplace_back(x, y);
+    if (spread_of(point) > 0)
+      svg.line(x,
+               y_range.place(std::max(point.y - point.spread, y_range.low()),
+                             box.bottom, box.top),
+               x,
+               y_range.place(std::min(point.y + point.spread, y_range.high()),
+                             box.bottom, box.top),
+               "whisker s" + std::to_string(curve.style % kColourCount));
+    if (curve.markers) draw_marker(svg, x, y, curve.style);
+  }
+  flush();
+}
+
+double y_label_width(const Axis& axis) {
+  double width = 0;
+  for (const auto& label : Axis::labels(axis.ticks(5)))
+    width = std::max(width, text_width(label, 11));
+  return width + 10;
+}
+
+void draw_panel(SvgWriter& svg, const Panel& panel, const Box& outside) {
+  const Axis y_range = y_axis(panel);
+  const Axis x_range = x_axis(panel);
+  // Markers and whiskers at the ends stay inside the panel.
+  const Box frame = {outside.left + kLabelRoom + y_label_width(y_range),
+                     outside.top + (panel.title.empty() ? 8 : kTitleRoom),
+                     outside.right - kGap, outside.bottom - kAxisRoom};
+  const bool inset = std::any_of(panel.curves.begin(), panel.curves.end(),
+                                 [](const Curve& c) { return c.markers; });
+  Box box = frame;
+  if (inset) {
+    box.left += 12;
+    box.right -= 12;
+  }
+  svg.text(frame.left, outside.top + 14,
+           shortened(panel.title, kTextSize, frame.right - frame.left),
+           Anchor::kStart);
+  draw_y_axis(svg, frame, y_range);
+  draw_x_axis(svg, box, x_range, x_ticks(panel, x_range, box));
+  svg.line(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
+  for (const Curve& curve : panel.curves)
+    draw_curve(svg, curve, box, x_range, y_range);
+  svg.text((frame.left + frame.right) / 2, outside.bottom - 10, panel.x_label,
+           Anchor::kMiddle);
+  svg.upright_text(outside.left + 16, (frame.top + frame.bottom) / 2,
+                   panel.y_label);
+}
+
+std::vector<LegendEntry> legend_of(const LineChart& chart) {
+  std::vector<LegendEntry> entries;
+  for (const Panel& panel : chart.panels)
+    for (const Curve& curve : panel.curves) {
+      const bool known = std::any_of(
+          entries.begin(), entries.end(),
+          [&](const LegendEntry& entry) { return entry.name == curve.name; });
+      if (!known && !curve.name.empty())
+        entries.push_back({curve.name, curve.style, curve.filled, curve.dotted,
+                           curve.markers});
+    }
+  return entries;
+}
+
+}  // namespace
+
+std::string draw(const LineChart& chart) {
+  const ChartHead head(chart.title, legend_of(chart));
+  const auto columns = static_cast<size_t>(std::max(chart.columns, 1));
+  const size_t rows = (chart.panels.size() + columns - 1) / columns;
+  const double height =
+      head.height() + kPanelHeight * static_cast<double>(rows);
+  SvgWriter svg(kChartWidth, height, chart.title);
+  head.draw(svg);
+  const double width = kChartWidth / static_cast<double>(columns);
+  for (size_t i = 0; i < chart.panels.size(); ++i) {
+    const double left = width * static_cast<double>(i % columns);
+    const double top =
+        head.height() + kPanelHeight * static_cast<double>(i / columns);
+    draw_panel(svg, chart.panels[i],
+               {left, top, left + width, top + kPanelHeight});
+  }
+  return svg.finish();
+}
+
+}  // namespace sotta

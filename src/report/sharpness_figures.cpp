@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <cmath>
+
+#include "report/average.h"
+#include "report/figures.h"
+#include "report/line_chart.h"
+#include "report/names.h"
+#include "report/run_series.h"
+#include "report/run_settings.h"
+
+namespace sotta {
+namespace {
+
+using Runs = std::vector<const RunRecord*>;
+
+// The norm that the paper shows is that of foreign samples; where it was not
+// measured, that of the update.
+constexpr const char* kNorms[] = {"gradient_norm_foreign", "gradient_norm"};
+
+bool has_sharpness(const RunRecord& run) {
+  const auto found = run.options.find("sharpness");
+  return found != run.options.end() && found->second == OptionValue(true);
+}
+
+// Equal but for the sharpness step?
+bool is_pair(const RunRecord& with, const RunRecord& without) {
+  const auto rest = [](const RunRecord& run) {
+    Settings settings = settings_of(run);
+    settings.erase("sharpness");
+    settings.erase("sharpness_radius");
+    settings["method"] = run.method;
+    return settings;
+  };
+  return has_sharpness(with) && without.options.count("sharpness") > 0 &&
+         !has_sharpness(without) && rest(with) == rest(without);
+}
+
+struct Pair {
+  Runs with;
+  Runs without;
+  std::string norm;  // the series
+};
+
+// The main row if it is half of a pair, else the first row that is.
+Pair find_pair(const RunGroup& group, const std::string& scenario) {
+  std::vector<const RunRow*> rows;
+  for (const RunRow& row : group.rows)
+    rows.push_back(&row);
+  std::stable_partition(rows.begin(), rows.end(),
+                        [](const RunRow* row) { return row->is_main(); });
+  for (const char* norm : kNorms)
+    for (const RunRow* first : rows) {
+      const Runs with =
+          runs_with(*first, scenario, {"accuracy", "samples", norm});
+      for (const RunRow* second : rows) {
+        const Runs without =
+            runs_with(*second, scenario, {"accuracy", "samples", norm});
+        // Runs come by corruption and seed; the first two of a pair match.
+        if (!with.empty() && !without.empty() &&
+            is_pair(*with.front(), *without.front()))
+          return {with, without, norm};
+      }
+    }
+  return {};
+}
+
+double source_accuracy(const RunGroup& group, const std::string& scenario) {
+  for (const RunRow& row : group.rows)
+    if (row.method == "source" && row.is_main())
+      return average_cell(
+                 row, scenario, group.averaged(scenario),
+                 [](const RunRecord& run) { return run.accuracy; },
+                 Better::kHigher)
+          .value;
+  return TableCell::kNone;
+}
+
+Panel accuracy_panel(const Pair& pair, double source) {
+  Panel panel;
+  panel.title = "Accuracy so far";
+  panel.x_label = "windows of the stream";
+  panel.y_label = "accuracy (%)";
+  panel.curves = {
+      {"with the sharpness step", over_time(cumulative_accuracy(pair.with)), 0},
+      {"without it", over_time(cumulative_accuracy(pair.without)), 1}};
+  if (!std::isnan(source)) {
+    Curve line{"Source", {}, 6};
+    line.dotted = true;
+    const auto& points = panel.curves[0].points;
+    line.points = {{points.front().x, source}, {points.back().x, source}};
+    panel.curves.push_back(line);
+  }
+  return panel;
+}
+
+Panel norm_panel(const Pair& pair) {
+  Panel panel;
+  panel.title = pair.norm == "gradient_norm" ? "Gradient of the update"
+                                             : "Gradient of foreign samples";
+  panel.x_label = "windows of the stream";
+  panel.y_label = "norm";
+  panel.from_zero = true;
+  panel.curves = {
+      {"with the sharpness step", over_time(averaged(pair.with, pair.norm)), 0},
+      {"without it", over_time(averaged(pair.without, pair.norm)), 1}};
+  return panel;
+}
+
+}  // namespace
+
+std::vector<Figure> sharpness_figures(const RunGroup& group) {
+  std::vector<Figure> figures;
+  for (const auto& scenario : group.scenarios) {
+    const Pair pair = find_pair(group, scenario);
+    if (pair.with.empty()) continue;
+    LineChart chart;
+    chart.title = method_label(pair.with.front()->method) +
+                  " with and without the sharpness step under " +
+                  scenario_label(scenario);
+    chart.panels = {accuracy_panel(pair, source_accuracy(group, scenario)),
+                    norm_panel(pair)};
+    chart.columns = 2;
+    figures.push_back(to_figure(group, "sharpness-" + scenario, chart,
+                                "Means over corruptions and seeds."));
+  }
+  return figures;
+}
+
+}  // namespace sotta

@@ -1,0 +1,65 @@
+#include "report/run_series.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/report/records.h"
+
+namespace sotta {
+namespace {
+
+using testing::run;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+RunRecord with_series(int64_t seed, const Series& series) {
+  RunRecord record = run("sotta", "noise", "fog", seed, 80);
+  record.series = series;
+  return record;
+}
+
+TEST(RunSeries, OnlyRunsWithAllSeries) {
+  const std::vector<RunRecord> records = {
+      with_series(0, {{"a", {1}}, {"b", {2}}}), with_series(1, {{"a", {1}}}),
+      with_series(2, {{"a", {1}}, {"b", {}}})};
+  const auto groups = group_runs(records);
+  const auto runs = runs_with(groups.at(0).rows.at(0), "noise", {"a", "b"});
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0]->seed, 0);
+}
+
+TEST(RunSeries, SumsAndMeansEndWithTheShortest) {
+  const auto a = with_series(0, {{"x", {1, 2, 3}}});
+  const auto b = with_series(1, {{"x", {5, kNaN}}});
+  EXPECT_EQ(summed({&a, &b}, "x"), (Numbers{6, 2}));
+  EXPECT_EQ(averaged({&a, &b}, "x"), (Numbers{3, 2}));
+  EXPECT_TRUE(summed({}, "x").empty());
+}
+
+TEST(RunSeries, CumulativeAccuracyIsWeightedBySamples) {
+  const auto a =
+      with_series(0, {{"accuracy", {100, kNaN, 40}}, {"samples", {10, 0, 20}}});
+  const Numbers values = cumulative_accuracy({&a});
+  ASSERT_EQ(values.size(), 3u);
+  EXPECT_DOUBLE_EQ(values[0], 100);
+  EXPECT_DOUBLE_EQ(values[1], 100);
+  EXPECT_DOUBLE_EQ(values[2], 60);  // (1000 + 800) / 30
+}
+
+TEST(RunSeries, SharesAreTakenOverSeveralWindowsOfALongStream) {
+  const auto points = share_over_time({1, 3, 0, 0}, {4, 4, 0, 0}, 2);
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_DOUBLE_EQ(points[0].y, 50);
+  EXPECT_DOUBLE_EQ(points[0].x, 1.5);
+  EXPECT_TRUE(std::isnan(points[1].y));
+}
+
+TEST(RunSeries, WindowsAreCountedFromOne) {
+  const auto points = over_time({7, 8});
+  EXPECT_EQ(points[0].x, 1);
+  EXPECT_EQ(points[1].y, 8);
+}
+
+}  // namespace
+}  // namespace sotta

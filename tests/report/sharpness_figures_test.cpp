@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "report/figures.h"
+#include "tests/report/records.h"
+#include "tests/report/xml_check.h"
+
+namespace sotta {
+namespace {
+
+using testing::occurrences;
+using testing::with_option;
+using testing::with_variant;
+
+RunRecord traced(bool sharpness, const std::string& memory) {
+  RunRecord record = testing::run("sotta", "noise", "fog", 0, 80);
+  record.series = {{"accuracy", {70, 80}},
+                   {"samples", {32, 32}},
+                   {"gradient_norm", {0.5, 0.4}}};
+  return with_option(with_option(record, "sharpness", sharpness), "memory",
+                     memory);
+}
+
+TEST(SharpnessFigures, PairsRunsThatDifferInTheStepAlone) {
+  const std::vector<RunRecord> records = {
+      traced(true, "hus"), with_variant(traced(false, "fifo"), "none"),
+      with_variant(traced(false, "hus"), "HUS"),
+      testing::run("source", "noise", "fog", 0, 57)};
+  const auto figures = sharpness_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(figures[0].name, "cifar10-clean-sharpness-noise");
+  EXPECT_EQ(testing::XmlCheck::problem(figures[0].svg), "");
+  EXPECT_EQ(occurrences(figures[0].svg, "<polyline"), 5);  // and Source
+  EXPECT_EQ(occurrences(figures[0].svg, ">Gradient of the update<"), 1);
+}
+
+TEST(SharpnessFigures, PrefersTheNormOfForeignSamples) {
+  auto with = traced(true, "hus");
+  auto without = with_variant(traced(false, "hus"), "HUS");
+  with.series["gradient_norm_foreign"] = {1, 2};
+  without.series["gradient_norm_foreign"] = {1, 3};
+  const std::vector<RunRecord> records = {with, without};
+  const auto figures = sharpness_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(occurrences(figures[0].svg, ">Gradient of foreign samples<"), 1);
+}
+
+TEST(SharpnessFigures, NoPairNoFigure) {
+  const std::vector<RunRecord> records = {
+      traced(true, "hus"), with_variant(traced(false, "fifo"), "none")};
+  EXPECT_TRUE(sharpness_figures(group_runs(records).at(0)).empty());
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,7 +1,7 @@
 # sotta report: records in, documents out, and one sentence for what is wrong.
 . "$SOTTA_ROOT/tests/cli/expect.sh"
 
-run python3 "$SOTTA_ROOT/tests/report/make_records.py" runs
+run python3 "$SOTTA_ROOT/tests/report/make_records.py" runs --small
 expect_code 0
 
 run sotta report runs --out out
@@ -50,6 +50,22 @@ run sotta report runs --format csv
 expect_code 0
 expect_file runs/report/report.csv
 [ "$(ls runs/report)" = report.csv ] || give_up 'expected only what was asked for'
+
+# Two folders: what changed, and what only one has.
+run python3 "$SOTTA_ROOT/tests/report/make_records.py" other --small --shift -2
+expect_code 0
+sed -i '/"scenario": "far"/d' other/runs.jsonl
+run sotta report runs --out changed --format md,csv --against other
+expect_code 0
+grep -qF 'SoTTA under Noise' changed/report.md || give_up 'expected a comparison'
+grep -q '^against/averages,.*SoTTA under Noise",Verdict,.*higher' changed/report.csv ||
+  give_up 'expected that SoTTA got better'
+grep -qF 'Runs that only one side has' changed/report.md ||
+  give_up 'expected the runs that only one side has'
+
+run sotta report runs --out changed --against nowhere
+expect_code 2
+expect_error 'nowhere: expected a folder of records'
 
 run sotta report runs --format csv,pdf
 expect_code 2

@@ -15,6 +15,7 @@ namespace {
 struct ReportFlags {
   std::string runs;
   std::string out;
+  std::string against;
   std::vector<std::string> formats = report_formats();
 };
 
@@ -28,6 +29,10 @@ std::filesystem::path out_folder(const ReportFlags& flags) {
 void run(const ReportFlags& flags) {
   const auto records = read_run_folder(flags.runs);
   Report report = make_report(records);
+  if (!flags.against.empty())
+    report.sections.insert(
+        report.sections.begin(),
+        compare_runs(records, read_run_folder(flags.against)));
   for (const auto& file :
        write_report(report, out_folder(flags), flags.formats))
     std::cout << file.string() << "\n";
@@ -48,6 +53,8 @@ void add_report(CLI::App& program) {
   command->add_option("--format", flags->formats, "md, tex, csv, html, svg")
       ->delimiter(',')
       ->capture_default_str();
+  command->add_option("--against", flags->against,
+                      "folder of other records: say what changed");
   command->callback([flags] { run(*flags); });
 }
 

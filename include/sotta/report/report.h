@@ -28,6 +28,11 @@ struct Report {
 // numbers. The same records give the same report.
 Report make_report(const std::vector<RunRecord>& records);
 
+// What changed in accuracy from the other records to these, beyond the noise of
+// seeds, and what only one side has.
+Section compare_runs(const std::vector<RunRecord>& records,
+                     const std::vector<RunRecord>& others);
+
 // Whole documents.
 std::string to_markdown(const Report& report);  // shows figures/<name>.svg
 std::string to_latex(const Report& report);     // tables; needs only booktabs

@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <cmath>
+
+#include "sotta/report/report.h"
+
+#include "report/average.h"
+#include "report/change.h"
+#include "report/names.h"
+#include "report/number_text.h"
+
+namespace sotta {
+namespace {
+
+double accuracy(const RunRecord& run) {
+  return run.accuracy;
+}
+
+// A row under a scenario, on both sides; the other side's is null if it has no
+// such runs.
+struct Place {
+  const RunRow* now = nullptr;
+  const RunRow* before = nullptr;
+  std::string scenario;
+};
+
+// By what it is called in the tables.
+using Places = std::map<std::string, Place>;
+
+void collect(const std::vector<RunGroup>& groups, const RunRow* Place::*side,
+             Places& places) {
+  for (const RunGroup& group : groups)
+    for (const RunRow& row : group.rows)
+      for (const auto& entry : row.scenarios) {
+        Place& place = places[group.label() + ": " + row.label() + " under " +
+                              scenario_label(entry.first)];
+        place.*side = &row;
+        place.scenario = entry.first;
+      }
+}
+
+struct Finding {
+  std::string name;
+  Change change;
+};
+
+using Findings = std::vector<Finding>;
+
+bool has_changed(const Change& change) {
+  return change.kind == ChangeKind::kHigher ||
+         change.kind == ChangeKind::kLower;
+}
+
+// What changed comes first, then what may have, then noise; each by size.
+void sort_by_weight(Findings& findings) {
+  const auto weight = [](const Change& change) {
+    const int rank = has_changed(change)                        ? 0
+                     : change.kind == ChangeKind::kUnknownNoise ? 1
+                                                                : 2;
+    return std::make_pair(rank, -std::abs(change.difference));
+  };
+  std::stable_sort(findings.begin(), findings.end(),
+                   [&](const Finding& a, const Finding& b) {
+                     return weight(a.change) < weight(b.change);
+                   });
+}
+
+std::vector<std::string> shared_corruptions(const Place& place) {
+  std::set<std::string> names;
+  for (const auto& entry : place.now->in(place.scenario))
+    if (place.before->in(place.scenario).count(entry.first) > 0)
+      names.insert(entry.first);
+  return sort_corruptions(names);
+}
+
+void add_finding(const std::string& name, const Place& place,
+                 const std::vector<std::string>& corruptions,
+                 Findings& findings) {
+  const auto now =
+      seed_averages(*place.now, place.scenario, corruptions, accuracy);
+  const auto before =
+      seed_averages(*place.before, place.scenario, corruptions, accuracy);
+  if (!now.empty() && !before.empty())
+    findings.push_back({name, compare_seeds(now, before)});
+}
+
+TableCell number(double value, int64_t seeds = 0) {
+  TableCell cell;
+  cell.value = value;
+  cell.seeds = seeds;
+  return cell;
+}
+
+TableCell words(const std::string& text) {
+  TableCell cell;
+  cell.text = text;
+  return cell;
+}
+
+std::string verdict(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::kSame:
+      return "the same";
+    case ChangeKind::kWithinNoise:
+      return "within noise";
+    case ChangeKind::kHigher:
+      return "higher";
+    case ChangeKind::kLower:
+      return "lower";
+    case ChangeKind::kUnknownNoise:
+      return "noise unknown";
+  }
+  return "";
+}
+
+std::string interval_text(const Change& change) {
+  if (std::isnan(change.low)) return "one seed";
+  return signed_fixed(change.low, 2) + " to " + signed_fixed(change.high, 2) +
+         (change.paired ? "" : " (unpaired)");
+}
+
+TableRow finding_row(const Finding& finding) {
+  const Change& change = finding.change;
+  TableCell difference = words(signed_fixed(change.difference, 2));
+  difference.value = change.difference;
+  return {finding.name,
+          {number(change.before, change.before_seeds),
+           number(change.now, change.now_seeds), difference,
+           words(interval_text(change)), words(verdict(change.kind))}};
+}
+
+// What is the same needs no row, nor does noise where there is much of it.
+Table findings_table(const std::string& name, const std::string& title,
+                     const Findings& findings, bool with_noise) {
+  Table table;
+  table.name = "against/" + name;
+  table.title = title;
+  table.row_header = "Runs";
+  table.columns = {{"Other", Better::kNeither, 2},
+                   {"These", Better::kNeither, 2},
+                   {"Difference", Better::kNeither, 2},
+                   {"95 % interval", Better::kNeither},
+                   {"Verdict", Better::kNeither}};
+  int64_t same = 0;
+  int64_t noise = 0;
+  for (const Finding& finding : findings) {
+    const ChangeKind kind = finding.change.kind;
+    same += kind == ChangeKind::kSame;
+    noise += kind == ChangeKind::kWithinNoise;
+    if (kind == ChangeKind::kSame) continue;
+    if (kind == ChangeKind::kWithinNoise && !with_noise) continue;
+    table.rows.push_back(finding_row(finding));
+  }
+  std::string note =
+      counted(static_cast<int64_t>(findings.size()), "comparison") +
+      ". Not shown: " + std::to_string(same) +
+      " that are the same to the last digit";
+  if (!with_noise) note += ", " + std::to_string(noise) + " within noise";
+  table.notes = {note + "."};
+  return table;
+}
+
+int64_t count_runs(const RunRow* row, const std::string& scenario) {
+  int64_t count = 0;
+  if (row == nullptr) return count;
+  for (const auto& entry : row->in(scenario))
+    count += static_cast<int64_t>(entry.second.size());
+  return count;
+}
+
+// Runs of this side that the other lacks.
+int64_t count_alone(const RunRow* row, const RunRow* other,
+                    const std::string& scenario) {
+  if (row == nullptr || other == nullptr) return count_runs(row, scenario);
+  int64_t count = 0;
+  const auto& others = other->in(scenario);
+  for (const auto& [corruption, seeds] : row->in(scenario)) {
+    const auto found = others.find(corruption);
+    for (const auto& entry : seeds)
+      if (found == others.end() || found->second.count(entry.first) == 0)
+        ++count;
+  }
+  return count;
+}
+
+Table alone_table(const Places& places) {
+  Table table;
+  table.name = "against/one-sided";
+  table.title = "Runs that only one side has";
+  table.row_header = "Runs";
+  table.columns = {{"Only other", Better::kNeither},
+                   {"Only these", Better::kNeither}};
+  for (const auto& [name, place] : places) {
+    const int64_t now = count_alone(place.now, place.before, place.scenario);
+    const int64_t before = count_alone(place.before, place.now, place.scenario);
+    if (now + before > 0)
+      table.rows.push_back(
+          {name, {words(std::to_string(before)), words(std::to_string(now))}});
+  }
+  return table;
+}
+
+std::string summary(const Findings& findings) {
+  int64_t changed = 0;
+  int64_t unknown = 0;
+  for (const Finding& finding : findings) {
+    const ChangeKind kind = finding.change.kind;
+    changed += has_changed(finding.change);
+    unknown += kind == ChangeKind::kUnknownNoise;
+  }
+  return "Of " + counted(static_cast<int64_t>(findings.size()), "average") +
+         " that both sides have, " + std::to_string(changed) +
+         " changed beyond seed noise; for " + std::to_string(unknown) +
+         " the noise is not known, as there is one seed.";
+}
+
+constexpr const char* kRule =
+    "Difference: these runs minus the others, over the corruptions that both "
+    "have. Where both have the same two or more seeds, these are compared one "
+    "by one (Student's interval of the paired differences); otherwise, with "
+    "two "
+    "or more seeds on each side, Welch's interval is taken. Something changed "
+    "if the 95 % interval does not hold 0: one comparison in twenty will say "
+    "so "
+    "by chance. With one seed the noise is not known.";
+
+}  // namespace
+
+Section compare_runs(const std::vector<RunRecord>& records,
+                     const std::vector<RunRecord>& others) {
+  const auto groups = group_runs(records);
+  const auto other_groups = group_runs(others);
+  Places places;
+  collect(groups, &Place::now, places);
+  collect(other_groups, &Place::before, places);
+
+  Findings averages;
+  Findings corruptions;
+  for (const auto& [name, place] : places) {
+    if (place.now == nullptr || place.before == nullptr) continue;
+    const auto shared = shared_corruptions(place);
+    if (shared.empty()) continue;
+    add_finding(name, place, shared, averages);
+    for (const auto& corruption : shared)
+      if (shared.size() > 1)
+        add_finding(name + ", " + corruption, place, {corruption}, corruptions);
+  }
+  sort_by_weight(averages);
+  sort_by_weight(corruptions);
+
+  Section section;
+  section.title = "What changed";
+  section.paragraphs = {summary(averages), kRule};
+  section.tables = {
+      findings_table("averages", "Accuracy (%): averages", averages, true)};
+  if (!corruptions.empty())
+    section.tables.push_back(findings_table(
+        "corruptions", "Accuracy (%): single corruptions", corruptions, false));
+  Table alone = alone_table(places);
+  if (!alone.rows.empty()) section.tables.push_back(std::move(alone));
+  return section;
+}
+
+}  // namespace sotta

@@ -1,0 +1,67 @@
+#include "report/change.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+TEST(Change, SharedSeedsAreComparedOneByOne) {
+  // differences 1, 2, 3: mean 2, std 1, half 4.30265 / sqrt(3)
+  const Change change =
+      compare_seeds({{0, 81}, {1, 92}, {2, 73}}, {{0, 80}, {1, 90}, {2, 70}});
+  EXPECT_TRUE(change.paired);
+  EXPECT_DOUBLE_EQ(change.difference, 2);
+  EXPECT_NEAR(change.low, 2 - 2.48414, 1e-4);
+  EXPECT_NEAR(change.high, 2 + 2.48414, 1e-4);
+  EXPECT_EQ(change.kind, ChangeKind::kWithinNoise);
+}
+
+TEST(Change, ASmallShiftInEverySeedIsAChange) {
+  const Change up = compare_seeds({{0, 80.5}, {1, 90.4}, {2, 70.6}},
+                                  {{0, 80}, {1, 90}, {2, 70}});
+  EXPECT_EQ(up.kind, ChangeKind::kHigher);
+  const Change down = compare_seeds({{0, 80}, {1, 90}, {2, 70}},
+                                    {{0, 80.5}, {1, 90.4}, {2, 70.6}});
+  EXPECT_EQ(down.kind, ChangeKind::kLower);
+}
+
+TEST(Change, OtherSeedsAreComparedByWelch) {
+  // means 2 and 12; squared errors 1/3 and 1/3; freedom 4; t 2.77645
+  const Change change =
+      compare_seeds({{0, 11}, {1, 12}, {2, 13}}, {{3, 1}, {4, 2}, {5, 3}});
+  EXPECT_FALSE(change.paired);
+  EXPECT_DOUBLE_EQ(change.difference, 10);
+  EXPECT_NEAR(change.high - 10, 2.77645 * std::sqrt(2.0 / 3), 1e-4);
+  EXPECT_EQ(change.kind, ChangeKind::kHigher);
+}
+
+TEST(Change, OneSeedSaysNothingAboutNoise) {
+  const Change change = compare_seeds({{0, 90}}, {{0, 50}});
+  EXPECT_EQ(change.kind, ChangeKind::kUnknownNoise);
+  EXPECT_TRUE(std::isnan(change.low));
+  EXPECT_DOUBLE_EQ(change.difference, 40);
+}
+
+TEST(Change, EqualNumbersAreTheSame) {
+  EXPECT_EQ(compare_seeds({{0, 90}}, {{0, 90}}).kind, ChangeKind::kSame);
+  EXPECT_EQ(compare_seeds({{0, 90}, {1, 80}}, {{0, 90}, {1, 80}}).kind,
+            ChangeKind::kSame);
+}
+
+TEST(Change, SeedsThatOneSideLacksAreLeftOut) {
+  const Change change =
+      compare_seeds({{0, 90}, {1, 80}, {7, 10}}, {{0, 90}, {1, 81}, {8, 99}});
+  EXPECT_TRUE(change.paired);
+  EXPECT_EQ(change.now_seeds, 2);
+  EXPECT_DOUBLE_EQ(change.difference, -0.5);
+}
+
+TEST(Change, NoSpreadAtAllIsAChangeIfThereIsADifference) {
+  EXPECT_EQ(compare_seeds({{0, 5}, {1, 5}}, {{2, 4}, {3, 4}}).kind,
+            ChangeKind::kHigher);
+}
+
+}  // namespace
+}  // namespace sotta

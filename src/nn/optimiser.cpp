@@ -36,9 +36,9 @@ constexpr double kNoLimit = HUGE_VAL;
 // What both optimisers share: weight decay, mask, and the state by name.
 class FlatOptimiser : public Optimiser {
  public:
-  FlatOptimiser(const std::vector<std::string>& names, double weight_decay,
-                const at::Tensor& mask)
-      : weight_decay_(weight_decay) {
+  FlatOptimiser(const std::vector<std::string>& names, double learning_rate,
+                double weight_decay, const at::Tensor& mask)
+      : learning_rate_(learning_rate), weight_decay_(weight_decay) {
     for (const auto& name : names)
       state_.tensors[name] = at::Tensor();
     if (mask.defined()) frozen_ = mask == 0;
@@ -55,6 +55,11 @@ class FlatOptimiser : public Optimiser {
     const at::NoGradGuard no_grad;
     ++state_.steps;
     apply(parameters, effective(gradient.detach(), parameters));
+  }
+
+  void set_learning_rate(double rate) final {
+    check_option("learning_rate", rate, kNoLimit);
+    learning_rate_ = rate;
   }
 
   void reset() final {
@@ -84,6 +89,7 @@ class FlatOptimiser : public Optimiser {
                      const at::Tensor& gradient) = 0;
 
   int64_t steps() const { return state_.steps; }
+  double learning_rate() const { return learning_rate_; }
   at::Tensor& tensor(const std::string& name) {
     return state_.tensors.at(name);
   }
@@ -106,6 +112,7 @@ class FlatOptimiser : public Optimiser {
     return result;
   }
 
+  double learning_rate_;
   double weight_decay_;
   at::Tensor frozen_;  // bool; undefined: nothing is
   State state_;
@@ -114,8 +121,8 @@ class FlatOptimiser : public Optimiser {
 class Adam final : public FlatOptimiser {
  public:
   Adam(const AdamOptions& options, const at::Tensor& mask)
-      : FlatOptimiser({"first_moment", "second_moment"}, options.weight_decay,
-                      mask),
+      : FlatOptimiser({"first_moment", "second_moment"}, options.learning_rate,
+                      options.weight_decay, mask),
         options_(options) {}
 
  private:
@@ -128,7 +135,7 @@ class Adam final : public FlatOptimiser {
       first = at::zeros_like(gradient);
       second = at::zeros_like(gradient);
     }
-    const auto& [learning_rate, beta1, beta2, epsilon, decay] = options_;
+    const auto& [first_rate, beta1, beta2, epsilon, decay] = options_;
     first.mul_(beta1).add_(gradient, 1 - beta1);
     second.mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
 
@@ -137,7 +144,7 @@ class Adam final : public FlatOptimiser {
     const double second_correction = 1 - std::pow(beta2, step);
     const at::Tensor scale =
         second.sqrt().div_(std::sqrt(second_correction)).add_(epsilon);
-    parameters.addcdiv_(first, scale, -learning_rate / first_correction);
+    parameters.addcdiv_(first, scale, -learning_rate() / first_correction);
   }
 
   AdamOptions options_;
@@ -149,7 +156,7 @@ class Sgd final : public FlatOptimiser {
       : FlatOptimiser(options.momentum == 0
                           ? std::vector<std::string>{}
                           : std::vector<std::string>{"momentum"},
-                      options.weight_decay, mask),
+                      options.learning_rate, options.weight_decay, mask),
         options_(options) {}
 
  private:
@@ -162,9 +169,10 @@ class Sgd final : public FlatOptimiser {
         momentum.mul_(options_.momentum).add_(gradient);
       else
         momentum = gradient.clone();
-      direction = momentum;
+      direction = options_.nesterov ? gradient.add(momentum, options_.momentum)
+                                    : momentum;
     }
-    parameters.add_(direction, -options_.learning_rate);
+    parameters.add_(direction, -learning_rate());
   }
 
   SgdOptions options_;
@@ -187,6 +195,8 @@ std::unique_ptr<Optimiser> make_sgd(const SgdOptions& options,
                                     at::Tensor mask) {
   check_option("learning_rate", options.learning_rate, kNoLimit);
   check_option("momentum", options.momentum, 1);
+  require(!options.nesterov || options.momentum > 0, "nesterov",
+          "expected a momentum above 0 to look ahead with");
   check_option("weight_decay", options.weight_decay, kNoLimit);
   return std::make_unique<Sgd>(options, mask);
 }

@@ -46,6 +46,10 @@ const Kind kKinds[] = {
      [](at::Tensor mask) {
        return make_sgd({5e-3, 0.9, 5e-4}, mask);
      }},
+    {"sgd_nesterov_decay",
+     [](at::Tensor mask) {
+       return make_sgd({5e-3, 0.9, 5e-4, true}, mask);
+     }},
 };
 
 at::Tensor waves(int64_t count, double frequency) {
@@ -91,6 +95,25 @@ TEST(Sgd, WeightDecayByHand) {
   EXPECT_NEAR(parameters.item<double>(), 2 - 0.1 * (3 + 0.5 * 2), 1e-7);
 }
 
+TEST(Sgd, NesterovByHand) {
+  const auto optimiser = make_sgd({0.1, 0.5, 0, true});
+  const at::Tensor parameters = at::zeros({1});
+  optimiser->step(parameters, at::tensor({2.0f}));  // buffer 2, goes 2 + 0.5*2
+  optimiser->step(parameters, at::tensor({1.0f}));  // buffer 2, goes 1 + 0.5*2
+  EXPECT_NEAR(parameters.item<double>(), -0.1 * (3 + 2), 1e-7);
+}
+
+TEST(Sgd, LaterStepsTakeTheNewRate) {
+  const auto optimiser = make_sgd({0.1});
+  const at::Tensor parameters = at::zeros({1});
+  optimiser->step(parameters, at::tensor({1.0f}));
+  optimiser->set_learning_rate(0.01);
+  optimiser->step(parameters, at::tensor({1.0f}));
+  EXPECT_NEAR(parameters.item<double>(), -0.11, 1e-7);
+  testing::expect_error(ErrorKind::kInvalid, "learning_rate",
+                        [&] { optimiser->set_learning_rate(-1); });
+}
+
 TEST(Optimiser, OptionsOutOfRangeAreNamed) {
   const auto nan = std::numeric_limits<double>::quiet_NaN();
   using testing::expect_error;
@@ -102,6 +125,7 @@ TEST(Optimiser, OptionsOutOfRangeAreNamed) {
   expect_error(invalid, "epsilon", [] { make_adam({1e-3, 0.9, 0.999, 0}); });
   expect_error(invalid, "momentum", [] { make_sgd({1e-3, 1}); });
   expect_error(invalid, "weight_decay", [] { make_sgd({1e-3, 0, -1}); });
+  expect_error(invalid, "nesterov", [] { make_sgd({1e-3, 0, 0, true}); });
 }
 
 class EveryOptimiser : public ::testing::TestWithParam<Kind> {};

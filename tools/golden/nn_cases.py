@@ -183,6 +183,8 @@ def optimisers():
         "sgd_momentum": lambda p: torch.optim.SGD(p, 5e-3, momentum=.9),
         "sgd_momentum_decay": lambda p: torch.optim.SGD(
             p, 5e-3, momentum=.9, weight_decay=5e-4),
+        "sgd_nesterov_decay": lambda p: torch.optim.SGD(
+            p, 5e-3, momentum=.9, weight_decay=5e-4, nesterov=True),
     }
     tensors = {"start": start, "gradients": gradients, "curvature": curvature}
     for name, maker in makers.items():

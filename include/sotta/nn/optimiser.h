@@ -23,6 +23,10 @@ class Optimiser {
   virtual void step(const at::Tensor& parameters,
                     const at::Tensor& gradient) = 0;
 
+  // The rate of the steps from now on, for schedules. No part of the state.
+  // Throws Error(kInvalid) unless it is a number of at least 0.
+  virtual void set_learning_rate(double rate) = 0;
+
   // Forgets all earlier steps.
   virtual void reset() = 0;
 
@@ -50,10 +54,12 @@ struct AdamOptions {
   double weight_decay = 0;      // times the parameters, added to the gradient
 };
 
+// Rounds as torch.optim.SGD does.
 struct SgdOptions {
   double learning_rate = 1e-3;  // at least 0
   double momentum = 0;          // share of the last step kept, 0 to below 1
   double weight_decay = 0;      // times the parameters, added to the gradient
+  bool nesterov = false;  // looks a step of momentum ahead; needs momentum
 };
 
 // `mask` has the parameters' shape: where it is 0 the parameter is frozen.

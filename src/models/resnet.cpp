@@ -25,8 +25,9 @@ namespace {
 // in one piece.
 class Pass {
  public:
-  Pass(const ResNetPlan& plan, const ModelState& state, NormStats stats)
-      : stats_(stats) {
+  Pass(const ResNetPlan& plan, const ModelState& state, NormStats stats,
+       at::MemoryFormat layout)
+      : stats_(stats), layout_(layout) {
     std::vector<int64_t> body, affine, channels;
     for (const auto& tensor : plan.body)
       body.push_back(tensor.count());
@@ -35,8 +36,11 @@ class Pass {
       channels.push_back(norm.channels);
     }
     body_ = state.body.split_with_sizes(body);
-    for (size_t i = 0; i < body_.size(); ++i)
+    for (size_t i = 0; i < body_.size(); ++i) {
       body_[i] = body_[i].view(plan.body[i].shape);
+      // Once here, else LibTorch does it in both passes.
+      if (body_[i].dim() == 4) body_[i] = body_[i].contiguous(layout);
+    }
     affine_ = state.affine.split_with_sizes(affine);
     running_mean_ = state.running_mean.split_with_sizes(channels);
     running_var_ = state.running_var.split_with_sizes(channels);
@@ -65,6 +69,14 @@ class Pass {
     return batch_norm(output, vectors, stats_);
   }
 
+  // Images of one channel lie in both layouts at once; what comes after the
+  // first convolution does not.
+  at::Tensor stem(const at::Tensor& input, const ConvNorm& layer) const {
+    return conv_norm(input.to(body_[0].scalar_type()), layer)
+        .contiguous(layout_)
+        .relu_();
+  }
+
   at::Tensor block(const at::Tensor& input, const ResidualBlock& block) const {
     at::Tensor output = input;
     for (const auto& layer : block.path) {
@@ -76,7 +88,8 @@ class Pass {
   }
 
   at::Tensor classify(const at::Tensor& features) const {
-    return at::linear(features, body_[body_.size() - 2], body_.back());
+    return at::linear(features, body_[body_.size() - 2].to(at::kFloat),
+                      body_.back().to(at::kFloat));
   }
 
   at::Tensor batch_mean;
@@ -84,6 +97,7 @@ class Pass {
 
  private:
   NormStats stats_;
+  at::MemoryFormat layout_;
   std::vector<at::Tensor> body_, affine_, running_mean_, running_var_,
       batch_means_, batch_vars_;
 };
@@ -106,13 +120,14 @@ class ResNetClassifier : public Classifier {
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
     check(images, state);
-    Pass pass(plan_, state, stats);
-    at::Tensor x = pass.conv_norm(normalise(images), plan_.stem).relu_();
+    const Pass pass(plan_, state, stats, images.suggest_memory_format());
+    at::Tensor x = pass.stem(normalise(images), plan_.stem);
     if (spec_.stem == ResNetSpec::Stem::kImagenet)
       x = at::max_pool2d(x, /*kernel_size=*/3, /*stride=*/2, /*padding=*/1);
     for (const auto& block : plan_.blocks)
       x = pass.block(x, block);
-    const at::Tensor features = x.mean(at::IntArrayRef({2, 3}));
+    const at::Tensor features =
+        x.mean(at::IntArrayRef({2, 3}), /*keepdim=*/false, at::kFloat);
     return {pass.classify(features), features, pass.batch_mean, pass.batch_var};
   }
 

@@ -132,6 +132,33 @@ TEST(ResNet, GradientsReachAffineBodyAndImages) {
     EXPECT_GT(gradient.abs().sum().item<double>(), 0);
 }
 
+TEST(ResNet, ChannelsLastImagesGiveTheSameNumbers) {
+  const auto model = tiny_network();
+  const at::Tensor images = at::rand({4, 3, 8, 8});
+  for (const auto stats : {NormStats::running(), NormStats::batch()}) {
+    const auto plain = model->forward(images, model->source(), stats);
+    const auto other =
+        model->forward(images.contiguous(at::MemoryFormat::ChannelsLast),
+                       model->source(), stats);
+    EXPECT_TRUE(other.logits.allclose(plain.logits, 1e-4, 1e-5));
+  }
+}
+
+TEST(ResNet, ABfloat16BodyIsComputedInAndLogitsStayFloat) {
+  const auto model = tiny_network();
+  const at::Tensor images = at::rand({4, 3, 8, 8});
+  ModelState rounded = model->source();
+  rounded.body = rounded.body.to(at::kBFloat16);
+  for (const auto stats : {NormStats::running(), NormStats::batch()}) {
+    const auto exact = model->forward(images, model->source(), stats);
+    const auto coarse = model->forward(images, rounded, stats);
+    EXPECT_EQ(coarse.logits.scalar_type(), at::kFloat);
+    EXPECT_EQ(coarse.features.scalar_type(), at::kFloat);
+    EXPECT_TRUE(coarse.logits.allclose(exact.logits, 0.05, 0.05));
+    EXPECT_FALSE(coarse.logits.equal(exact.logits));
+  }
+}
+
 TEST(ResNet, RefusesImagesThatDoNotFit) {
   const auto model = tiny_network();
   const auto run = [&](const at::Tensor& images) {

@@ -21,7 +21,7 @@ import tempfile
 import torch
 
 from golden import (attack, checks, images, network, nn_cases, runs,
-                    safetensors, traces)
+                    safetensors, traces, training)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -80,6 +80,7 @@ def write_all(folder, weights):
     write_nn_cases(folder, source, stream["images"])
     write_traces(folder, source, stream)
     write_attacks(folder, source, stream)
+    write(folder / "train" / "short.safetensors", *training.trace(stream))
 
 
 def compare(made, kept):

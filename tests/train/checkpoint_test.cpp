@@ -1,0 +1,98 @@
+#include "sotta/train/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/data/safetensors.h"
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+#include "tests/train/small_problem.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+using testing::TempDir;
+
+OptionMap example_run() {
+  OptionMap run = to_option_map(testing::small_options());
+  run["dataset"] = std::string("cifar10");
+  return run;
+}
+
+TEST(Checkpoint, ContinuesBitForBit) {
+  const TempDir folder;
+  const auto model = testing::small_network();
+  const TrainingSet set = testing::bright_halves_set(60);
+  Trainer whole(*model, set, testing::small_options());
+  for (int64_t step = 0; step < 7; ++step)
+    whole.advance();
+  save_checkpoint(folder / "c.safetensors", {whole.save(), example_run(), 1.5});
+  while (!whole.done())
+    whole.advance();
+
+  const Checkpoint read =
+      load_checkpoint(folder / "c.safetensors", example_run());
+  Trainer continued(*model, set, testing::small_options());
+  continued.restore(read.state);
+  EXPECT_EQ(continued.step(), 7);
+  EXPECT_EQ(read.seconds, 1.5);
+  while (!continued.done())
+    continued.advance();
+
+  EXPECT_TRUE(testing::all_numbers(continued.state())
+                  .equal(testing::all_numbers(whole.state())));
+  EXPECT_EQ(continued.figures(1).loss, whole.figures(1).loss);
+}
+
+TEST(Checkpoint, BeforeTheFirstStep) {
+  const TempDir folder;
+  const auto model = testing::small_network();
+  Trainer trainer(*model, testing::bright_halves_set(60),
+                  testing::small_options());
+  save_checkpoint(folder / "c", {trainer.save(), {}, 0});
+  const Checkpoint read = load_checkpoint(folder / "c", {});
+  EXPECT_FALSE(read.state.body_momentum.defined());
+  EXPECT_NO_THROW(trainer.restore(read.state));
+}
+
+TEST(Checkpoint, OtherOptionsAreAllNamed) {
+  const TempDir folder;
+  const auto model = testing::small_network();
+  const Trainer trainer(*model, testing::bright_halves_set(60),
+                        testing::small_options());
+  save_checkpoint(folder / "c", {trainer.save(), example_run(), 0});
+  OptionMap other = example_run();
+  other["batch"] = int64_t{64};
+  other["dataset"] = std::string("cifar100");
+  expect_error(ErrorKind::kInvalid,
+               "is a checkpoint of another training: batch is 12 there and 64 "
+               "here, dataset is cifar10 there and cifar100 here",
+               [&] { load_checkpoint(folder / "c", other); });
+  other["new"] = true;
+  expect_error(ErrorKind::kInvalid, "new is unknown there and true here",
+               [&] { load_checkpoint(folder / "c", other); });
+}
+
+TEST(Checkpoint, OtherFilesAreRefused) {
+  const TempDir folder;
+  expect_error(ErrorKind::kNotFound, "none",
+               [&] { load_checkpoint(folder / "none", {}); });
+  folder.write("text", "no checkpoint at all");
+  expect_error(ErrorKind::kBadFormat, "text",
+               [&] { load_checkpoint(folder / "text", {}); });
+  write_safetensors(folder / "weights", {});
+  expect_error(ErrorKind::kBadFormat, "expected a checkpoint of a training",
+               [&] { load_checkpoint(folder / "weights", {}); });
+  write_safetensors(folder / "later", {{}, {{"sotta_checkpoint", "2"}}});
+  expect_error(ErrorKind::kBadFormat, "expected a checkpoint of format 1",
+               [&] { load_checkpoint(folder / "later", {}); });
+  write_safetensors(
+      folder / "step",
+      {{}, {{"sotta_checkpoint", "1"}, {"step", "many"}, {"seconds", "0"}}});
+  expect_error(ErrorKind::kBadFormat, "step",
+               [&] { load_checkpoint(folder / "step", {}); });
+}
+
+}  // namespace
+}  // namespace sotta

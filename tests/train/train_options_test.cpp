@@ -1,0 +1,46 @@
+#include "sotta/train/train_options.h"
+
+#include <functional>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+const at::Device kCpu(at::kCPU);
+
+TEST(TrainOptions, AutoIsDecidedByTheDevice) {
+  EXPECT_EQ(resolve({}, kCpu).precision, "fp32");
+  EXPECT_EQ(resolve({}, at::Device(at::kCUDA, 0)).precision, "bf16");
+  TrainOptions options;
+  options.precision = "bf16";
+  EXPECT_EQ(resolve(options, kCpu).precision, "bf16");
+}
+
+TEST(TrainOptions, OutOfRangeIsNamed) {
+  const auto expect = [](const char* name,
+                         const std::function<void(TrainOptions&)>& change) {
+    TrainOptions options;
+    change(options);
+    testing::expect_error(ErrorKind::kInvalid, std::string(name) + ": expected",
+                          [&] { resolve(options, kCpu); });
+  };
+  expect("seed", [](auto& o) { o.seed = -1; });
+  expect("epochs", [](auto& o) { o.epochs = 0; });
+  expect("batch", [](auto& o) { o.batch = 1; });
+  expect("padding", [](auto& o) { o.padding = -1; });
+  expect("rate", [](auto& o) { o.rate = 0; });
+  expect("rate",
+         [](auto& o) { o.rate = std::numeric_limits<double>::quiet_NaN(); });
+  expect("rate",
+         [](auto& o) { o.rate = std::numeric_limits<double>::infinity(); });
+  expect("momentum", [](auto& o) { o.momentum = 1; });
+  expect("weight_decay", [](auto& o) { o.weight_decay = -0.1; });
+  expect("precision", [](auto& o) { o.precision = "fp16"; });
+}
+
+}  // namespace
+}  // namespace sotta

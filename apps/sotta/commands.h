@@ -13,5 +13,6 @@ void add_eval(CLI::App& program);
 void add_convert(CLI::App& program);
 void add_report(CLI::App& program);
 void add_info(CLI::App& program);
+void add_train(CLI::App& program);
 
 }  // namespace sotta::cli

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   sotta::cli::add_data(program);
   sotta::cli::add_eval(program);
   sotta::cli::add_adapt(program);
+  sotta::cli::add_train(program);
   sotta::cli::add_convert(program);
   sotta::cli::add_report(program);
   sotta::cli::add_info(program);

@@ -45,8 +45,9 @@ bool interrupted() {
   return interrupt_seen != 0;
 }
 
-ProgressBar::ProgressBar(std::string unit)
+ProgressBar::ProgressBar(std::string unit, int64_t already)
     : unit_(std::move(unit)),
+      already_(already),
       terminal_(isatty(STDERR_FILENO) != 0),
       start_(Clock::now()),
       last_shown_(start_) {}
@@ -65,7 +66,8 @@ void ProgressBar::show(const Progress& progress) {
 
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const auto done = static_cast<double>(progress.done);
-  const double rate = seconds > 0 ? done / seconds : 0;
+  const double rate =
+      seconds > 0 ? (done - static_cast<double>(already_)) / seconds : 0;
   const double left =
       rate > 0 ? (static_cast<double>(progress.total) - done) / rate : 0;
   const double share = std::min(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "sotta/core/progress.h"
@@ -11,8 +12,9 @@ namespace sotta::cli {
 // terminal, a plain line every ten seconds elsewhere.
 class ProgressBar {
  public:
-  // `unit` is what is counted: "images".
-  explicit ProgressBar(std::string unit);
+  // `unit` is what is counted: "images". `already` of them were done before,
+  // so that they do not count for the rate.
+  explicit ProgressBar(std::string unit, int64_t already = 0);
   ~ProgressBar() { finish(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -26,6 +28,7 @@ class ProgressBar {
   using Clock = std::chrono::steady_clock;
 
   std::string unit_;
+  int64_t already_;
   bool terminal_;
   bool line_open_ = false;
   Clock::time_point start_;

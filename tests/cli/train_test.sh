@@ -1,0 +1,139 @@
+# sotta train: weights, record and checkpoint of a tiny network on made images.
+. "$SOTTA_ROOT/tests/cli/expect.sh"
+unset SOTTA_DATA
+
+# Fashion-MNIST's files with a few noisy images: even classes are bright above,
+# odd ones below.
+python3 - <<'EOF'
+import pathlib, random, struct
+random.seed(1)
+folder = pathlib.Path("root/fashion-mnist")
+folder.mkdir(parents=True)
+def write(part, count):
+    labels = [i % 10 for i in range(count)]
+    pixels = bytearray()
+    for label in labels:
+        for y in range(28):
+            bright = (y < 14) == (label % 2 == 0)
+            pixels += bytes(random.randrange(80) + (150 if bright else 0)
+                            for _ in range(28))
+    (folder / f"{part}-images-idx3-ubyte").write_bytes(
+        struct.pack(">IIII", 0x803, count, 28, 28) + pixels)
+    (folder / f"{part}-labels-idx1-ubyte").write_bytes(
+        struct.pack(">II", 0x801, count) + bytes(labels))
+write("train", 60)
+write("t10k", 20)
+EOF
+
+# The usual settings, where the call does not say otherwise.
+train() {
+  local settings=(--data root --width 4) setting
+  for setting in '--dataset fashion-mnist' '--model resnet8' '--epochs 3' \
+    '--batch 16' '--rate 0.05' '--threads 1'; do
+    [[ " $* " == *" ${setting% *} "* ]] || settings+=($setting)
+  done
+  run sotta train "${settings[@]}" "$@"
+}
+
+train --out whole.safetensors --test-every 2
+expect_code 0
+expect_output 'whole.safetensors: resnet8 on fashion-mnist, 3 epochs in'
+expect_error 'epoch 2: test accuracy'
+expect_file whole.safetensors
+[ ! -e whole.checkpoint.safetensors ] || give_up 'expected no checkpoint at the end'
+[ "$(wc -l <whole.record.jsonl)" -eq 1 ] || give_up 'expected one record'
+
+# The weights are as good as any: what train measured, eval measures.
+run cat whole.record.jsonl
+accuracy=$(json_field accuracy)
+[ "$(json_field verb)" = train ] || give_up 'expected the verb train'
+[ "$(json_field options.batch)" = 16 ] || give_up 'expected the batch size'
+[ "$(json_field options.precision)" = fp32 ] || give_up 'expected fp32'
+python3 -c 'import json
+r = json.load(open("stdout.txt"))
+assert len(r["series"]["loss"]) == 3, r
+assert r["series"]["loss"][2] < r["series"]["loss"][0], r' || give_up 'expected a falling loss'
+run sotta eval --model whole.safetensors --dataset fashion-mnist --data root --json
+expect_code 0
+[ "$(json_field accuracy)" = "$accuracy" ] || give_up "expected accuracy $accuracy"
+grep -q '"recipe":"SGD, Nesterov 0.9, weight decay 5e-04, batch 16' whole.safetensors ||
+  give_up 'expected the recipe in the metadata'
+
+# The same seed gives the same bytes, at another number of threads too.
+train --out again.safetensors --threads 2 --json
+expect_code 0
+[ "$(json_field threads)" = 2 ] || give_up 'expected 2 threads'
+cmp whole.safetensors again.safetensors || give_up 'expected the same bytes'
+train --out other.safetensors --seed 1
+cmp -s whole.safetensors other.safetensors && give_up 'expected other bytes'
+
+# Ctrl-C after the first checkpoint of a training of that many epochs.
+interrupt() {
+  last_command="sotta train --epochs $1, interrupted"
+  set +e
+  "$SOTTA_BIN" train --dataset fashion-mnist --data root --model resnet8 --width 4 \
+    --epochs "$1" --batch 16 --rate 0.05 --threads 1 --checkpoint-every 1 \
+    --out "$2" >stdout.txt 2>stderr.txt &
+  local training=$! checkpoint=${2%.safetensors}.checkpoint.safetensors
+  until [ -e "$checkpoint" ] || ! kill -0 $training 2>/dev/null; do :; done
+  kill -INT $training 2>/dev/null
+  wait $training
+  last_code=$?
+  set -e
+}
+
+interrupt 3000 long.safetensors
+expect_code 1
+expect_error 'interrupted in epoch'
+expect_error 'long.checkpoint.safetensors; the same command with --resume goes on'
+[ ! -e long.safetensors ] || give_up 'expected no weights yet'
+
+train --out long.safetensors
+expect_code 2
+expect_error 'an unfinished training lies there, --resume continues it'
+train --out long.safetensors --resume
+expect_code 2
+expect_error 'is a checkpoint of another training: epochs is 3000 there and 3 here'
+expect_file long.checkpoint.safetensors
+
+# Continued it gives the bytes of an uninterrupted training. On a busy machine
+# the short one may have ended before the signal came; then there is nothing to
+# continue, and the bytes must be the same all the more.
+interrupt 40 stopped.safetensors
+if [ "$last_code" -ne 0 ]; then
+  train --epochs 40 --out stopped.safetensors --resume
+  expect_code 0
+fi
+train --epochs 40 --out straight.safetensors
+cmp stopped.safetensors straight.safetensors || give_up 'expected the same bytes'
+
+train --out whole.safetensors --resume
+expect_code 2
+expect_error 'nothing to resume'
+train --out fresh.safetensors --resume
+expect_code 0
+expect_error 'no checkpoint yet'
+cmp whole.safetensors fresh.safetensors || give_up 'expected the same bytes'
+
+# What is wrong is said in one sentence before anything is trained.
+train --out nowhere/m.safetensors
+expect_code 2
+expect_error 'the folder nowhere does not exist'
+train --out m.safetensors --model resnet81
+expect_code 2
+expect_error 'resnet8'
+train --out m.safetensors --dataset cifar-10
+expect_code 2
+train --out m.safetensors --batch 100
+expect_code 2
+expect_error 'batch: expected at most the number of training images, 60, got 100'
+train --out m.safetensors --device cuda:99
+expect_code 2
+expect_error 'cuda:99'
+train --out m.safetensors --precision fp16
+expect_code 2
+expect_error 'precision'
+train --out m.safetensors --rate 1e30
+expect_code 2
+expect_error 'the loss is no number after epoch 1'
+[ ! -e m.safetensors ] || give_up 'expected no weights'

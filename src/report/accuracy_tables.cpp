@@ -34,9 +34,16 @@ Rows rows_where(const RunGroup& group, Predicate predicate) {
   return rows;
 }
 
-// The paper has no other severity, and its settings are the usual ones.
+// The threshold of ODIN, and no other setting.
+bool is_odin(const std::string& setting) {
+  return setting.rfind("odin_threshold ", 0) == 0 &&
+         setting.find(',') == std::string::npos;
+}
+
+// The paper has no other severity, and its settings are the usual ones; for
+// ODIN it searched a threshold and does not say which it found.
 bool comparable_with_paper(const RunRow& row, const std::string& scenario) {
-  if (!row.setting.empty()) return false;
+  if (!row.setting.empty() && !is_odin(row.setting)) return false;
   for (const auto& [corruption, runs] : row.in(scenario))
     for (const auto& [seed, run] : runs)
       if (run->severity != 5) return false;
@@ -47,10 +54,11 @@ double paper_number(const RunGroup& group, const RunRow& row,
                     const std::string& scenario) {
   if (!comparable_with_paper(row, scenario)) return TableCell::kNone;
   const auto corruptions = group.averaged(scenario);
-  if (row.variant.empty())
+  const std::string& variant = row.setting.empty() ? row.variant : row.setting;
+  if (variant.empty())
     return paper_average(group.dataset, scenario, row.method, corruptions);
   return corruptions == paper_corruptions()
-             ? paper_variant(group.dataset, scenario, row.method, row.variant)
+             ? paper_variant(group.dataset, scenario, row.method, variant)
              : TableCell::kNone;
 }
 
@@ -253,6 +261,12 @@ std::vector<Table> setting_tables(const RunGroup& group) {
   table.title = "Accuracy (%) of other settings";
   table.notes.emplace_back(
       "A method without a setting behind its name has the usual ones.");
+  if (std::any_of(rows.begin(), rows.end(),
+                  [](const RunRow* row) { return is_odin(row->setting); }) &&
+      shows_paper(table))
+    table.notes.emplace_back(
+        "The paper's numbers with ODIN are at a threshold that it searched for "
+        "and does not state, from other runs than its main table.");
   return {table};
 }
 

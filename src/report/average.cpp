@@ -35,6 +35,13 @@ BySeed mean_over_parts(const std::vector<BySeed>& parts) {
   return result;
 }
 
+void count_runs_in(const std::vector<TableCell>& parts, TableCell& cell) {
+  for (const TableCell& part : parts) {
+    cell.covered += part.covered;
+    cell.expected += part.expected;
+  }
+}
+
 TableCell partial_cell(const std::vector<TableCell>& parts) {
   TableCell cell;
   std::vector<double> values;
@@ -42,11 +49,19 @@ TableCell partial_cell(const std::vector<TableCell>& parts) {
     if (part.missing()) continue;
     values.push_back(part.value);
     cell.seeds = std::max(cell.seeds, part.seeds);
-    if (!part.partial) ++cell.covered;
   }
-  cell.expected = static_cast<int64_t>(parts.size());
   cell.partial = !values.empty();
   cell.value = mean(values);
+  return cell;
+}
+
+// The average over parts, as a seed's if one has them all.
+TableCell cell_of_parts(const std::vector<BySeed>& by_seed,
+                        const std::vector<TableCell>& parts, Better better) {
+  const BySeed complete = mean_over_parts(by_seed);
+  TableCell cell =
+      complete.empty() ? partial_cell(parts) : cell_of_seeds(complete, better);
+  count_runs_in(parts, cell);
   return cell;
 }
 
@@ -70,8 +85,11 @@ TableCell cell_of_seeds(const BySeed& by_seed, Better better) {
 TableCell corruption_cell(const RunRow& row, const std::string& scenario,
                           const std::string& corruption, const Metric& metric,
                           Better better) {
-  return cell_of_seeds(metric_by_seed(row, scenario, corruption, metric),
-                       better);
+  TableCell cell =
+      cell_of_seeds(metric_by_seed(row, scenario, corruption, metric), better);
+  cell.covered = cell.missing() ? 0 : 1;
+  cell.expected = 1;
+  return cell;
 }
 
 BySeed seed_averages(const RunRow& row, const std::string& scenario,
@@ -86,27 +104,26 @@ BySeed seed_averages(const RunRow& row, const std::string& scenario,
 TableCell average_cell(const RunRow& row, const std::string& scenario,
                        const std::vector<std::string>& corruptions,
                        const Metric& metric, Better better) {
-  const BySeed complete = seed_averages(row, scenario, corruptions, metric);
-  if (!complete.empty()) return cell_of_seeds(complete, better);
+  std::vector<BySeed> by_seed;
   std::vector<TableCell> parts;
-  for (const auto& corruption : corruptions)
+  for (const auto& corruption : corruptions) {
+    by_seed.push_back(metric_by_seed(row, scenario, corruption, metric));
     parts.push_back(corruption_cell(row, scenario, corruption, metric, better));
-  return partial_cell(parts);
+  }
+  return cell_of_parts(by_seed, parts, better);
 }
 
 TableCell overall_cell(const RunGroup& group, const RunRow& row,
                        const std::vector<std::string>& scenarios,
                        const Metric& metric, Better better) {
-  std::vector<BySeed> parts;
-  std::vector<TableCell> cells;
+  std::vector<BySeed> by_seed;
+  std::vector<TableCell> parts;
   for (const auto& scenario : scenarios) {
     const auto corruptions = group.averaged(scenario);
-    parts.push_back(seed_averages(row, scenario, corruptions, metric));
-    cells.push_back(average_cell(row, scenario, corruptions, metric, better));
+    by_seed.push_back(seed_averages(row, scenario, corruptions, metric));
+    parts.push_back(average_cell(row, scenario, corruptions, metric, better));
   }
-  const BySeed complete = mean_over_parts(parts);
-  return complete.empty() ? partial_cell(cells)
-                          : cell_of_seeds(complete, better);
+  return cell_of_parts(by_seed, parts, better);
 }
 
 }  // namespace sotta

@@ -128,6 +128,21 @@ TableRow finding_row(const Finding& finding) {
            words(interval_text(change)), words(verdict(change.kind))}};
 }
 
+// Many comparisons find some change by chance; so it is said how many.
+std::string chance_text(const Findings& findings) {
+  double tested = 0;
+  int64_t changed = 0;
+  for (const Finding& finding : findings) {
+    changed += has_changed(finding.change);
+    if (!std::isnan(finding.change.low) &&
+        finding.change.kind != ChangeKind::kSame)
+      ++tested;
+  }
+  return counted(static_cast<int64_t>(findings.size()), "comparison") +
+         "; chance alone would call about " + fixed(0.05 * tested, 0) +
+         " of them a change, " + std::to_string(changed) + " were called so.";
+}
+
 // What is the same needs no row, nor does noise where there is much of it.
 Table findings_table(const std::string& name, const std::string& title,
                      const Findings& findings, bool with_noise) {
@@ -150,10 +165,9 @@ Table findings_table(const std::string& name, const std::string& title,
     if (kind == ChangeKind::kWithinNoise && !with_noise) continue;
     table.rows.push_back(finding_row(finding));
   }
-  std::string note =
-      counted(static_cast<int64_t>(findings.size()), "comparison") +
-      ". Not shown: " + std::to_string(same) +
-      " that are the same to the last digit";
+  std::string note = chance_text(findings) +
+                     " Not shown: " + std::to_string(same) +
+                     " that are the same to the last digit";
   if (!with_noise) note += ", " + std::to_string(noise) + " within noise";
   table.notes = {note + "."};
   return table;

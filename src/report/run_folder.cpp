@@ -19,7 +19,8 @@ std::vector<fs::path> record_files(const fs::path& folder) {
     fail(ErrorKind::kNotFound, folder.string(),
          "expected a folder of records, found none");
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder))
+  for (const auto& entry : fs::recursive_directory_iterator(
+           folder, fs::directory_options::skip_permission_denied))
     if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
   if (files.empty())
     fail(ErrorKind::kNotFound, folder.string(),

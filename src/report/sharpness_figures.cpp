@@ -36,18 +36,32 @@ bool is_pair(const RunRecord& with, const RunRecord& without) {
 }
 
 struct Pair {
+  const RunRow* row = nullptr;  // of the runs with the step
   Runs with;
   Runs without;
   std::string norm;  // the series
 };
 
-// The main row if it is half of a pair, else the first row that is.
+// The method as it is comes first, then rows that have at least its memory.
+int rank(const RunRow& row, const std::string& scenario) {
+  if (row.is_main()) return 0;
+  const Runs runs = runs_with(row, scenario, {"accuracy"});
+  if (runs.empty()) return 2;
+  const auto memory = runs.front()->options.find("memory");
+  return memory != runs.front()->options.end() &&
+                 memory->second == OptionValue(std::string("hus"))
+             ? 1
+             : 2;
+}
+
 Pair find_pair(const RunGroup& group, const std::string& scenario) {
   std::vector<const RunRow*> rows;
   for (const RunRow& row : group.rows)
     rows.push_back(&row);
-  std::stable_partition(rows.begin(), rows.end(),
-                        [](const RunRow* row) { return row->is_main(); });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const RunRow* a, const RunRow* b) {
+                     return rank(*a, scenario) < rank(*b, scenario);
+                   });
   for (const char* norm : kNorms)
     for (const RunRow* first : rows) {
       const Runs with =
@@ -58,7 +72,7 @@ Pair find_pair(const RunGroup& group, const std::string& scenario) {
         // Runs come by corruption and seed; the first two of a pair match.
         if (!with.empty() && !without.empty() &&
             is_pair(*with.front(), *without.front()))
-          return {with, without, norm};
+          return {first, with, without, norm};
       }
     }
   return {};
@@ -112,10 +126,10 @@ std::vector<Figure> sharpness_figures(const RunGroup& group) {
   std::vector<Figure> figures;
   for (const auto& scenario : group.scenarios) {
     const Pair pair = find_pair(group, scenario);
-    if (pair.with.empty()) continue;
+    if (pair.row == nullptr) continue;
     LineChart chart;
-    chart.title = method_label(pair.with.front()->method) +
-                  " with and without the sharpness step under " +
+    chart.title = pair.row->label() +
+                  ": with and without the sharpness step under " +
                   scenario_label(scenario);
     chart.panels = {accuracy_panel(pair, source_accuracy(group, scenario)),
                     norm_panel(pair)};

@@ -113,10 +113,11 @@ std::vector<std::string> legend_notes(const Table& table) {
         "paper: the number that the paper states, and ours minus it.");
   if (any_cell(table, [](const TableCell& cell) { return cell.partial; }))
     notes.emplace_back(
-        "*: no seed has all that this average is over; it is over \"n of m\" "
-        "and does not compete for the best.");
+        "*: no seed has all corruptions that this average should be over; it "
+        "is "
+        "over \"n of m\" and does not compete for the best.");
   if (any_cell(table, [](const TableCell& cell) { return cell.missing(); }))
-    notes.emplace_back("—: not run.");
+    notes.emplace_back("—: not run, or not measured.");
   return notes;
 }
 

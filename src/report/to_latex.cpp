@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sotta/report/report.h"
 
 #include "report/escape.h"
@@ -61,18 +63,35 @@ std::string caption_latex(const std::string& section, const Table& table) {
   return escape_latex(text);
 }
 
-std::string table_latex(const std::string& section, const Table& table) {
-  std::string text = "\\begin{table}[htbp]\n\\centering\\small\n\\caption{" +
-                     caption_latex(section, table) + "}\n";
-  if (table.wide) text += "\\setlength{\\tabcolsep}{2pt}\\scriptsize\n";
-  text += "\\begin{tabular}{l" + std::string(table.columns.size(), 'r') +
-          "}\n\\toprule\n" + escape_latex(table.row_header);
+std::string head_latex(const Table& table) {
+  std::string text = "\\toprule\n" + escape_latex(table.row_header);
   for (const Column& column : table.columns)
     text += " & " + escape_latex(column.name);
-  text += " \\\\\n\\midrule\n";
+  return text + " \\\\\n\\midrule\n";
+}
+
+// A table that floats, or one that goes on over pages if it has to.
+std::string table_latex(const std::string& section, const Table& table) {
+  constexpr int64_t kLinesOfAPage = 45;
+  std::string rows;
   for (const TableRow& row : table.rows)
-    text += row_latex(table, row);
-  return text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n\n";
+    rows += row_latex(table, row);
+  const bool is_long =
+      std::count(rows.begin(), rows.end(), '\n') > kLinesOfAPage;
+
+  const std::string columns =
+      "{l" + std::string(table.columns.size(), 'r') + "}\n";
+  const std::string caption =
+      "\\caption{" + caption_latex(section, table) + "}";
+  const std::string size =
+      table.wide ? "\\setlength{\\tabcolsep}{2pt}\\scriptsize\n" : "\\small\n";
+  if (is_long)
+    return "\\begingroup" + size + "\\begin{longtable}" + columns + caption +
+           " \\\\\n" + head_latex(table) + "\\endhead\n" + rows +
+           "\\bottomrule\n\\end{longtable}\n\\endgroup\n\n";
+  return "\\begin{table}[htbp]\n\\centering" + size + caption +
+         "\n\\begin{tabular}" + columns + head_latex(table) + rows +
+         "\\bottomrule\n\\end{tabular}\n\\end{table}\n\n";
 }
 
 std::string paragraphs_latex(const std::vector<std::string>& paragraphs) {
@@ -88,7 +107,9 @@ std::string to_latex(const Report& report) {
   std::string text =
       "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n"
       "\\usepackage[utf8]{inputenc}\n\\usepackage{booktabs}\n"
-      "\\usepackage[a4paper,landscape,margin=15mm]{geometry}\n"
+      "\\usepackage{longtable}\n"
+      "\\usepackage[a4paper,landscape,margin=12mm]{geometry}\n"
+      "\\setlength{\\belowcaptionskip}{6pt}\n"
       "\\begin{document}\n\\title{" +
       escape_latex(report.title) + "}\n\\date{}\n\\author{}\n\\maketitle\n\n" +
       paragraphs_latex(report.paragraphs);

@@ -116,6 +116,17 @@ TEST(AccuracyTables, VariantsAreComparedWithTheAblationOverAllCorruptions) {
   EXPECT_TRUE(scenario_tables(group_runs(records).at(0)).empty());
 }
 
+TEST(AccuracyTables, OdinIsComparedWithThePapersOdin) {
+  auto like =
+      with_option(run("tent", "noise", "", 0, 55), "odin_threshold", 0.1);
+  like.variant = "odin_threshold=0.1";
+  const auto records = all_corruptions(like);
+  const auto tables = setting_tables(group_runs(records).at(0));
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_FALSE(std::isnan(tables[0].rows.at(0).cells.at(0).paper));
+  EXPECT_NE(tables[0].notes.back().find("ODIN"), std::string::npos);
+}
+
 TEST(AccuracyTables, SettingsThatWereTriedOutHaveATable) {
   const auto base = with_option(run("sotta", "noise", "fog", 0, 80), "m", 0.2);
   auto second = base;

@@ -103,8 +103,8 @@ TEST(Average, OverallIsTheMeanOfScenarioAverages) {
   EXPECT_FALSE(tent.partial);
   EXPECT_DOUBLE_EQ(sar.value, 50);
   EXPECT_TRUE(sar.partial);
-  EXPECT_EQ(sar.covered, 1);
-  EXPECT_EQ(sar.expected, 2);
+  EXPECT_EQ(sar.covered, 1);  // of fog and snow under Benign, fog under Noise
+  EXPECT_EQ(sar.expected, 3);
 }
 
 }  // namespace

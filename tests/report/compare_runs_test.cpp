@@ -50,8 +50,11 @@ TEST(CompareRuns, WhatChangedStandsFirstWithItsVerdict) {
   EXPECT_EQ(table->rows[1].cells[3].text, "one seed");
   EXPECT_EQ(table->rows[1].cells[4].text, "noise unknown");
   EXPECT_EQ(table->rows[2].cells[4].text, "within noise");
-  EXPECT_EQ(table->notes.at(0),
-            "4 comparisons. Not shown: 1 that are the same to the last digit.");
+  EXPECT_EQ(
+      table->notes.at(0),
+      "4 comparisons; chance alone would call about 0 of them a change, 1 "
+      "were called so. Not shown: 1 that are the same to the last "
+      "digit.");
 }
 
 TEST(CompareRuns, AveragesAreOverWhatBothHave) {

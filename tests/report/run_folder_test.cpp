@@ -39,6 +39,15 @@ TEST(RunFolder, FilesAreMergedAndTheLastRecordOfARunWins) {
   EXPECT_EQ(records[1].accuracy, 80);
 }
 
+TEST(RunFolder, FoldersInsideAreReadToo) {
+  const TempDir folder;
+  append_record(folder.path() / "table1" / "a.jsonl",
+                run("tent", "benign", "fog", 0, 70));
+  append_record(folder.path() / "sweep" / "a.jsonl",
+                run("tent", "benign", "fog", 1, 70));
+  EXPECT_EQ(read_run_folder(folder.path()).size(), 2u);
+}
+
 TEST(RunFolder, AFileAloneIsReadToo) {
   const TempDir folder;
   const auto file = folder.path() / "a.jsonl";

@@ -33,6 +33,18 @@ TEST(SharpnessFigures, PairsRunsThatDifferInTheStepAlone) {
   EXPECT_EQ(occurrences(figures[0].svg, ">Gradient of the update<"), 1);
 }
 
+TEST(SharpnessFigures, PrefersTheMemoryOfTheMethod) {
+  const std::vector<RunRecord> records = {
+      with_variant(traced(true, "fifo"), "A"),
+      with_variant(traced(false, "fifo"), "B"),
+      with_variant(traced(true, "hus"), "C"),
+      with_variant(traced(false, "hus"), "D")};
+  const auto figures = sharpness_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(figures[0].title,
+            "SoTTA, C: with and without the sharpness step under Noise");
+}
+
 TEST(SharpnessFigures, PrefersTheNormOfForeignSamples) {
   auto with = traced(true, "hus");
   auto without = with_variant(traced(false, "hus"), "HUS");

@@ -86,7 +86,7 @@ TEST(Table, LegendExplainsOnlyWhatIsThere) {
       legend_notes(column_of({number(1), TableCell(), number(2)}));
   ASSERT_EQ(notes.size(), 3u);
   EXPECT_EQ(notes[1], "Bold: the best of its column.");
-  EXPECT_EQ(notes[2], "—: not run.");
+  EXPECT_EQ(notes[2], "—: not run, or not measured.");
 }
 
 }  // namespace

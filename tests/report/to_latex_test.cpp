@@ -24,6 +24,19 @@ my\_method & \textbf{82.3 $\pm$ 0.2} & --- \\
 )");
 }
 
+TEST(ToLatex, LongTablesGoOnOverPages) {
+  Report report = testing::small_report();
+  Table& table = report.sections[0].tables[0];
+  EXPECT_EQ(to_latex(report).find("\\begin{longtable}"), std::string::npos);
+  for (int i = 0; i < 60; ++i)
+    table.rows.push_back(table.rows[0]);
+  const std::string text = to_latex(report);
+  EXPECT_NE(text.find("\\begin{longtable}{lrr}\n\\caption{"),
+            std::string::npos);
+  EXPECT_NE(text.find("\\midrule\n\\endhead\nmy\\_method"), std::string::npos);
+  EXPECT_EQ(text.find("\\begin{table}"), std::string::npos);
+}
+
 TEST(ToLatex, IsAWholeDocument) {
   const std::string text = to_latex(testing::small_report());
   EXPECT_EQ(text.rfind("\\documentclass{article}\n", 0), 0u);

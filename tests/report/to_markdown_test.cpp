@@ -23,8 +23,8 @@ Two runs.
 ± is the sample standard deviation over seeds, worst the worst seed.
 Bold: the best of its column.
 paper: the number that the paper states, and ours minus it.
-\*: no seed has all that this average is over; it is over "n of m" and does not compete for the best.
-—: not run.
+\*: no seed has all corruptions that this average should be over; it is over "n of m" and does not compete for the best.
+—: not run, or not measured.
 
 ### A &amp; B
 

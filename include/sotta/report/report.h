@@ -35,7 +35,7 @@ Section compare_runs(const std::vector<RunRecord>& records,
 
 // Whole documents.
 std::string to_markdown(const Report& report);  // shows figures/<name>.svg
-std::string to_latex(const Report& report);     // tables; needs only booktabs
+std::string to_latex(const Report& report);     // tables; booktabs, longtable
 std::string to_csv(const Report& report);       // a line per number of a table
 std::string to_html(const Report& report);      // one page, needs nothing else
 

@@ -7,9 +7,9 @@
 
 namespace sotta {
 
-// The records of all *.jsonl files of a folder, in the order of the files'
-// names, or of one such file. A run that was recorded more than once counts
-// once; its last record is kept.
+// The records of all *.jsonl files of a folder and of the folders in it, in the
+// order of the files' paths, or of one such file. A run that was recorded more
+// than once counts once; its last record is kept.
 //
 // Throws Error: kNotFound if there is no such folder or nothing recorded in it,
 // kBadFormat with file and line for what is not a record of this version.

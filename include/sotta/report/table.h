@@ -19,8 +19,8 @@ struct TableCell {
   int64_t seeds = 0;
   double paper = kNone;  // what the paper states in this place
 
-  // An average lacks some of what it should be over: it has `covered` of
-  // `expected`, or no single seed has them all.
+  // No seed has all that the average should be over; of the `expected`
+  // corruptions, in all its scenarios, there are `covered` in any seed.
   bool partial = false;
   int64_t covered = 0;
   int64_t expected = 0;

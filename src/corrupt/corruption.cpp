@@ -1,15 +1,16 @@
 #include "sotta/corrupt/corruption.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
 
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
 
 #include "corrupt/draws.h"
+#include "corrupt/jpeg_round_trip.h"
 #include "corrupt/kind.h"
 
 namespace sotta {
@@ -18,6 +19,9 @@ namespace {
 // Up to this side the constants of the 32-pixel set fit better.
 constexpr int64_t kLargestCifarSide = 64;
 constexpr int64_t kSmallestSide = 8;
+
+// Of the files of ImageNet-C.
+constexpr int64_t kStoredQuality = 85;
 
 // Values handled at once. On the CPU the intermediate tensors of a chunk stay
 // in its caches, on a GPU a chunk keeps all of it busy.
@@ -49,11 +53,14 @@ void check_images(const at::Tensor& images, int64_t side, size_t indices) {
 
 }  // namespace
 
+void check_severity(int64_t severity) {
+  require(1 <= severity && severity <= kMaxSeverity, "corruption",
+          "severity must lie in 1 .. 5, got " + std::to_string(severity));
+}
+
 Corruption::Corruption(CorruptionOptions options, int64_t side)
     : options_(std::move(options)), side_(side) {
-  require(
-      options_.severity >= 1 && options_.severity <= kMaxSeverity, "corruption",
-      "severity must lie in 1 .. 5, got " + std::to_string(options_.severity));
+  check_severity(options_.severity);
   require(
       side >= kSmallestSide, "corruption",
       "images must have at least 8 pixels a side, got " + std::to_string(side));
@@ -86,6 +93,9 @@ at::Tensor Corruption::apply_rgb(const at::Tensor& images,
                       .child("corrupt")
                       .child(options_.kind)
                       .child(static_cast<uint64_t>(options_.severity));
+  const auto stored = options_.jpeg85 && side_ > kLargestCifarSide
+                          ? std::optional<JpegRoundTrip>(kStoredQuality)
+                          : std::nullopt;
   const int64_t budget = images.is_cuda() ? kChunkValuesGpu : kChunkValuesCpu;
   const int64_t chunk = std::max<int64_t>(1, budget / (3 * side_ * side_));
   const at::Tensor result =
@@ -95,8 +105,10 @@ at::Tensor Corruption::apply_rgb(const at::Tensor& images,
     const auto first = indices.begin() + begin;
     const Draws draws =
         draw_for_images(*kind_, rng, {first, first + count}, images.device());
-    const at::Tensor part = images.narrow(0, begin, count).contiguous();
-    result.narrow(0, begin, count).copy_(kind_->apply(part, draws));
+    at::Tensor part = images.narrow(0, begin, count).contiguous();
+    part = kind_->apply(part, draws);
+    if (stored) part = (*stored)(part);
+    result.narrow(0, begin, count).copy_(part);
   }
   return result;
 }

@@ -47,14 +47,26 @@ class CorruptionKind {
 
 // One source file each.
 std::unique_ptr<CorruptionKind> make_gaussian_noise(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_shot_noise(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_impulse_noise(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_defocus_blur(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_glass_blur(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_motion_blur(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_zoom_blur(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_snow(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_frost(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_fog(const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_brightness(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_contrast(const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_elastic_transform(
     const KindSetting& setting);
-std::unique_ptr<CorruptionKind> make_fog(const KindSetting& setting);
-std::unique_ptr<CorruptionKind> make_frost(const KindSetting& setting);
-std::unique_ptr<CorruptionKind> make_glass_blur(const KindSetting& setting);
-std::unique_ptr<CorruptionKind> make_snow(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_pixelate(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_jpeg_compression(
+    const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_speckle_noise(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_gaussian_blur(const KindSetting& setting);
 std::unique_ptr<CorruptionKind> make_spatter(const KindSetting& setting);
+std::unique_ptr<CorruptionKind> make_saturate(const KindSetting& setting);
 
 // The kinds by name, in the order of corruption_names(). Throws Error(kInvalid)
 // for an unknown name, with the nearest known one.

@@ -1,4 +1,3 @@
-#include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/corrupt/corruption.h"
 
@@ -14,32 +13,28 @@ struct KindEntry {
   std::unique_ptr<CorruptionKind> (*make)(const KindSetting&);
 };
 
-std::unique_ptr<CorruptionKind> not_yet(const KindSetting&) {
-  fail(ErrorKind::kUnsupported, "corruption", "this kind is not there yet");
-}
-
 // The paper's fifteen in its order, then its four extra ones.
 const std::vector<KindEntry>& registry() {
   static const std::vector<KindEntry> entries = {
       {"gaussian_noise", make_gaussian_noise},
-      {"shot_noise", not_yet},
-      {"impulse_noise", not_yet},
-      {"defocus_blur", not_yet},
+      {"shot_noise", make_shot_noise},
+      {"impulse_noise", make_impulse_noise},
+      {"defocus_blur", make_defocus_blur},
       {"glass_blur", make_glass_blur},
-      {"motion_blur", not_yet},
-      {"zoom_blur", not_yet},
+      {"motion_blur", make_motion_blur},
+      {"zoom_blur", make_zoom_blur},
       {"snow", make_snow},
       {"frost", make_frost},
       {"fog", make_fog},
       {"brightness", make_brightness},
-      {"contrast", not_yet},
+      {"contrast", make_contrast},
       {"elastic_transform", make_elastic_transform},
-      {"pixelate", not_yet},
-      {"jpeg_compression", not_yet},
-      {"speckle_noise", not_yet},
-      {"gaussian_blur", not_yet},
+      {"pixelate", make_pixelate},
+      {"jpeg_compression", make_jpeg_compression},
+      {"speckle_noise", make_speckle_noise},
+      {"gaussian_blur", make_gaussian_blur},
       {"spatter", make_spatter},
-      {"saturate", not_yet},
+      {"saturate", make_saturate},
   };
   return entries;
 }

@@ -1,13 +1,145 @@
 #include "sotta/corrupt/corruption.h"
 
+#include <numeric>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <gtest/gtest.h>
+
+#include "corrupt/jpeg_round_trip.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/thread_counts.h"
 
 namespace sotta {
 namespace {
 
-TEST(Corruption, HasNineteenKindsAndFifteenCommonOnes) {
-  EXPECT_EQ(corruption_names().size(), 19u);
-  EXPECT_EQ(common_corruption_names().back(), "jpeg_compression");
+// A few colours in stripes, another pattern for each image.
+at::Tensor striped_images(int64_t count, int64_t channels, int64_t side) {
+  const at::Tensor steps =
+      at::arange(count * channels * side * side, at::kLong);
+  return (steps * 37 / 5)
+      .remainder(251)
+      .to(at::kByte)
+      .view({count, channels, side, side});
+}
+
+std::vector<int64_t> count_from(int64_t first, int64_t count) {
+  std::vector<int64_t> indices(static_cast<size_t>(count));
+  std::iota(indices.begin(), indices.end(), first);
+  return indices;
+}
+
+Corruption corruption(const std::string& kind, int64_t side = 32,
+                      int64_t seed = 0) {
+  CorruptionOptions options;
+  options.kind = kind;
+  options.seed = seed;
+  return Corruption(options, side);
+}
+
+class EveryKind : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryKind, DependsNeitherOnBatchNorOnOrder) {
+  const at::Tensor images = striped_images(5, 3, 32);
+  const Corruption corrupt = corruption(GetParam());
+
+  const at::Tensor all = corrupt.apply(images, count_from(10, 5));
+
+  const at::Tensor alone = corrupt.apply(images.narrow(0, 3, 1), {13});
+  EXPECT_TRUE(alone[0].equal(all[3]));
+  const at::Tensor reversed =
+      corrupt.apply(images.flip(0), {14, 13, 12, 11, 10});
+  EXPECT_TRUE(reversed.flip(0).equal(all));
+  EXPECT_FALSE(all.equal(images));
+}
+
+// Enough values for LibTorch to share them out.
+TEST_P(EveryKind, DependsNotOnTheNumberOfThreads) {
+  const at::Tensor images = striped_images(12, 3, 32);
+  const Corruption corrupt = corruption(GetParam());
+  testing::expect_same_bits_at_any_thread_count(
+      [&] { return corrupt.apply(images, count_from(0, 12)); });
+}
+
+// The largest chunk on a CPU is below 100 images of this size.
+TEST_P(EveryKind, DependsNotOnTheChunksItIsDoneIn) {
+  const at::Tensor images = striped_images(90, 3, 32);
+  const Corruption corrupt = corruption(GetParam());
+
+  const at::Tensor all = corrupt.apply(images, count_from(0, 90));
+
+  const at::Tensor parts =
+      at::cat({corrupt.apply(images.narrow(0, 0, 7), count_from(0, 7)),
+               corrupt.apply(images.narrow(0, 7, 83), count_from(7, 83))});
+  EXPECT_TRUE(all.equal(parts));
+}
+
+TEST_P(EveryKind, TakesGreyImagesOfOddSizes) {
+  const at::Tensor images = striped_images(2, 1, 28);
+
+  const at::Tensor found =
+      corruption(GetParam(), 28).apply(images, count_from(0, 2));
+
+  EXPECT_EQ(found.sizes(), images.sizes());
+  EXPECT_EQ(found.scalar_type(), at::kByte);
+  EXPECT_FALSE(found.equal(images));
+}
+
+INSTANTIATE_TEST_SUITE_P(Corruption, EveryKind,
+                         ::testing::ValuesIn(corruption_names()),
+                         [](const auto& tried) { return tried.param; });
+
+TEST(Corruption, AnotherSeedOrIndexDrawsAnew) {
+  const at::Tensor image = striped_images(1, 3, 32);
+  const at::Tensor found = corruption("gaussian_noise").apply(image, {0});
+
+  EXPECT_FALSE(corruption("gaussian_noise").apply(image, {1}).equal(found));
+  EXPECT_FALSE(
+      corruption("gaussian_noise", 32, 1).apply(image, {0}).equal(found));
+  EXPECT_TRUE(corruption("gaussian_noise").apply(image, {0}).equal(found));
+}
+
+TEST(Corruption, LargeImagesAreStoredAsJpeg) {
+  const at::Tensor image = striped_images(1, 3, 80);
+  CorruptionOptions options;
+  options.kind = "contrast";
+  options.jpeg85 = false;
+  const at::Tensor plain = Corruption(options, 80).apply(image, {0});
+
+  const at::Tensor stored = corruption("contrast", 80).apply(image, {0});
+
+  EXPECT_TRUE(stored.equal(JpegRoundTrip(85)(plain)));
+  EXPECT_FALSE(stored.equal(plain));
+}
+
+TEST(Corruption, AnEmptyBatchStaysEmpty) {
+  const at::Tensor none = striped_images(0, 3, 32);
+  EXPECT_EQ(corruption("fog").apply(none, {}).size(0), 0);
+}
+
+TEST(Corruption, RefusesSeveritiesAndSidesOutOfRange) {
+  CorruptionOptions options;
+  for (const int64_t severity : {0, 6}) {
+    options.severity = severity;
+    testing::expect_error(ErrorKind::kInvalid, "1 .. 5, got",
+                          [&] { Corruption(options, 32); });
+  }
+  testing::expect_error(ErrorKind::kInvalid, "at least 8 pixels",
+                        [] { corruption("fog", 4); });
+}
+
+TEST(Corruption, RefusesOtherTypesShapesAndCounts) {
+  const Corruption corrupt = corruption("contrast");
+  const at::Tensor images = striped_images(2, 3, 32);
+  testing::expect_error(ErrorKind::kInvalid, "got Float [2, 3, 32, 32]", [&] {
+    corrupt.apply(images.to(at::kFloat), {0, 1});
+  });
+  testing::expect_error(ErrorKind::kInvalid, "[N, 1 or 3, 32, 32]", [&] {
+    corrupt.apply(striped_images(2, 2, 32), {0, 1});
+  });
+  testing::expect_error(ErrorKind::kInvalid, "got 1 for 2 images",
+                        [&] { corrupt.apply(images, {0}); });
 }
 
 }  // namespace

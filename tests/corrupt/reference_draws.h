@@ -111,6 +111,22 @@ Draws reference_draws(const CorruptionKind& kind, const KindSetting& setting,
   return fields;
 }
 
+// For kinds without draws.
+inline void no_draws(ReferenceDraws&, const KindSetting&,
+                     std::vector<double>&) {}
+
+// A field per channel and pixel, drawn pixel by pixel as the scripts do.
+// draw(source) is one number; `field` counts the fields of this shape before.
+template <class Draw>
+void draw_pixelwise(ReferenceDraws& source, const KindSetting& setting,
+                    size_t field, std::vector<double>& values,
+                    const Draw& draw) {
+  const auto pixels = static_cast<size_t>(setting.side * setting.side);
+  for (size_t pixel = 0; pixel < pixels; ++pixel)
+    for (size_t channel = 0; channel < 3; ++channel)
+      values[(3 * field + channel) * pixels + pixel] = draw(source);
+}
+
 // Puts the draws of the golden values into a kind and compares, at both sizes
 // and severities 1, 3 and 5. `id` is the kind's number in the streams.
 template <class Draw>

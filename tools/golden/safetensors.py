@@ -5,7 +5,7 @@ import struct
 
 import torch
 
-_NAMES = {torch.float32: "F32", torch.uint8: "U8", torch.int64: "I64"}
+_NAMES = {torch.float16: "F16", torch.float32: "F32", torch.uint8: "U8", torch.int64: "I64"}
 _TYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 

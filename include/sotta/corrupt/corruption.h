@@ -19,6 +19,9 @@ std::vector<std::string> common_corruption_names();
 
 constexpr int64_t kMaxSeverity = 5;
 
+// Throws Error(kInvalid) outside 1 .. 5.
+void check_severity(int64_t severity);
+
 struct CorruptionOptions {
   // One of corruption_names().
   std::string kind = "gaussian_noise";

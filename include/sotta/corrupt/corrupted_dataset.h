@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sotta/corrupt/corruption.h"
+#include "sotta/data/dataset.h"
+
+namespace sotta {
+
+// Another dataset's images, corrupted when they are asked for. The index of an
+// image seeds its draws, so an image is the same whenever it is read.
+class CorruptedDataset : public Dataset {
+ public:
+  // Throws as Corruption does, and Error(kInvalid) for images that are not
+  // square.
+  CorruptedDataset(std::shared_ptr<const Dataset> clean,
+                   const CorruptionOptions& options);
+
+  int64_t size() const override { return clean_->size(); }
+  int64_t classes() const override { return clean_->classes(); }
+  ImageShape shape() const override { return clean_->shape(); }
+  LabelledImages get(const std::vector<int64_t>& indices) const override;
+  at::Tensor labels() const override { return clean_->labels(); }
+
+ private:
+  std::shared_ptr<const Dataset> clean_;
+  Corruption corruption_;
+};
+
+struct CorruptedImages {
+  std::unique_ptr<Dataset> images;
+
+  // "published" for the authors' own files, "made" for ours: for the record.
+  std::string source;
+};
+
+// The evaluation images of a dataset of the catalogue under a corruption: those
+// of CIFAR-10-C or CIFAR-100-C where KIND.npy and labels.npy lie under the data
+// root, at the options' severity (the seed has no effect on them); otherwise
+// made from the clean images.
+//
+// Throws as open_dataset and Corruption do.
+CorruptedImages open_corrupted(const std::string& name,
+                               const std::filesystem::path& root,
+                               const CorruptionOptions& options);
+
+}  // namespace sotta

@@ -1,0 +1,132 @@
+#include "sotta/corrupt/corrupted_dataset.h"
+
+#include <fstream>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "sotta/data/npy.h"
+#include "sotta/data/tensor.h"
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+at::Tensor grey_levels(int64_t count) {
+  return (at::arange(count, at::kByte) * 20)
+      .view({-1, 1, 1, 1})
+      .expand({count, 3, 32, 32});
+}
+
+std::shared_ptr<const Dataset> clean_images() {
+  return std::make_shared<TensorDataset>(
+      LabelledImages{grey_levels(4).contiguous(), at::arange(4, at::kLong)}, 10,
+      "clean");
+}
+
+// One CIFAR-10 record per image: label, then 3072 times the same level.
+void write_cifar(const testing::TempDir& root, int count) {
+  std::filesystem::create_directories(root.path() / "cifar-10-batches-bin");
+  std::ofstream file(root.path() / "cifar-10-batches-bin/test_batch.bin",
+                     std::ios::binary);
+  for (int i = 0; i < count; ++i)
+    file << static_cast<char>(i)
+         << std::string(3072, static_cast<char>(i * 20));
+}
+
+// Image i at severity s is all 10 * s + i.
+void write_published(const testing::TempDir& root, int64_t rows) {
+  const auto folder = root.path() / "CIFAR-10-C";
+  std::filesystem::create_directories(folder);
+  const at::Tensor severity = at::arange(1, 6, at::kByte).view({5, 1}) * 10;
+  const at::Tensor levels = severity + at::arange(2, at::kByte);
+  const at::Tensor images =
+      levels.view({10, 1, 1, 1}).expand({10, 32, 32, 3}).narrow(0, 0, rows);
+  write_npy(folder / "fog.npy", to_array(images));
+  write_npy(folder / "labels.npy", to_array(at::full({rows}, 3, at::kByte)));
+}
+
+CorruptionOptions options_for(const std::string& kind, int64_t severity) {
+  CorruptionOptions options;
+  options.kind = kind;
+  options.severity = severity;
+  return options;
+}
+
+TEST(CorruptedDataset, CorruptsWithTheIndexAsSeed) {
+  const auto options = options_for("gaussian_noise", 5);
+  const CorruptedDataset noisy(clean_images(), options);
+
+  const LabelledImages found = noisy.get({2, 0});
+
+  const at::Tensor clean = grey_levels(4);
+  const at::Tensor expected =
+      Corruption(options, 32).apply(clean.contiguous(), {0, 1, 2, 3});
+  EXPECT_TRUE(found.images[0].equal(expected[2]));
+  EXPECT_TRUE(found.images[1].equal(expected[0]));
+  EXPECT_EQ(found.labels[0].item<int64_t>(), 2);
+  EXPECT_TRUE(noisy.range(1, 4).images.equal(expected.narrow(0, 1, 3)));
+  EXPECT_EQ(noisy.size(), 4);
+  EXPECT_EQ(noisy.classes(), 10);
+}
+
+TEST(CorruptedDataset, RefusesImagesThatAreNotSquare) {
+  const auto wide = std::make_shared<TensorDataset>(
+      LabelledImages{at::zeros({1, 3, 32, 40}, at::kByte),
+                     at::zeros({1}, at::kLong)},
+      10, "wide");
+  testing::expect_error(ErrorKind::kInvalid, "square, got 32 x 40",
+                        [&] { CorruptedDataset(wide, options_for("fog", 1)); });
+}
+
+TEST(OpenCorrupted, MakesWhatIsNotPublished) {
+  const testing::TempDir root;
+  write_cifar(root, 3);
+
+  const auto opened =
+      open_corrupted("cifar10", root.path(), options_for("contrast", 2));
+
+  EXPECT_EQ(opened.source, "made");
+  EXPECT_EQ(opened.images->size(), 3);
+  EXPECT_EQ(opened.images->get({2}).labels.item<int64_t>(), 2);
+}
+
+TEST(OpenCorrupted, PrefersPublishedFilesAndTakesTheSeveritysRows) {
+  const testing::TempDir root;
+  write_published(root, 10);
+
+  const auto opened =
+      open_corrupted("cifar10", root.path(), options_for("fog", 4));
+
+  EXPECT_EQ(opened.source, "published");
+  ASSERT_EQ(opened.images->size(), 2);
+  const LabelledImages found = opened.images->get({1});
+  EXPECT_TRUE(found.images.equal(at::full({1, 3, 32, 32}, 41, at::kByte)));
+  EXPECT_EQ(found.labels.item<int64_t>(), 3);
+}
+
+TEST(OpenCorrupted, RefusesAFileThatDoesNotHoldFiveSeverities) {
+  const testing::TempDir root;
+  write_published(root, 8);
+  testing::expect_error(ErrorKind::kBadFormat, "five severities", [&] {
+    open_corrupted("cifar10", root.path(), options_for("fog", 4));
+  });
+}
+
+TEST(OpenCorrupted, ChecksKindAndSeverityBeforeAnyFile) {
+  const testing::TempDir root;
+  testing::expect_error(ErrorKind::kInvalid, "fog", [&] {
+    open_corrupted("cifar10", root.path(), options_for("fogg", 1));
+  });
+  testing::expect_error(ErrorKind::kInvalid, "got 9", [&] {
+    open_corrupted("cifar10", root.path(), options_for("fog", 9));
+  });
+}
+
+}  // namespace
+}  // namespace sotta

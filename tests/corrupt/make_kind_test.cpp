@@ -1,0 +1,30 @@
+#include <gtest/gtest.h>
+
+#include "sotta/corrupt/corruption.h"
+
+#include "corrupt/kind.h"
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+TEST(MakeKind, KnowsEveryName) {
+  for (const std::string& name : corruption_names())
+    EXPECT_NE(make_kind(name, {}), nullptr) << name;
+}
+
+TEST(MakeKind, HasNineteenKindsOfWhichFifteenAreTheCommonOnes) {
+  EXPECT_EQ(corruption_names().size(), 19u);
+  const auto common = common_corruption_names();
+  EXPECT_EQ(common.size(), 15u);
+  EXPECT_EQ(common.front(), "gaussian_noise");
+  EXPECT_EQ(common.back(), "jpeg_compression");
+}
+
+TEST(MakeKind, NamesTheNearestKind) {
+  testing::expect_error(ErrorKind::kInvalid, "gaussian_noise",
+                        [] { make_kind("gausian_noise", {}); });
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,18 @@
+#include "tests/corrupt/reference_draws.h"
+
+namespace sotta {
+namespace {
+
+TEST(SpeckleNoise, MatchesThePublishedScript) {
+  testing::expect_reference(
+      "speckle_noise", 3, 0,
+      [](testing::ReferenceDraws& source, const KindSetting& setting,
+         std::vector<double>& values) {
+        testing::draw_pixelwise(
+            source, setting, 0, values,
+            [](testing::ReferenceDraws& s) { return s.normal(); });
+      });
+}
+
+}  // namespace
+}  // namespace sotta

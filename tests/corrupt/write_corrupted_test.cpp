@@ -1,0 +1,100 @@
+#include "sotta/corrupt/write_corrupted.h"
+
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+#include "sotta/data/npy.h"
+#include "sotta/data/tensor.h"
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+using testing::TempDir;
+
+// Six images of 16x16 pixels, labelled 0 to 5.
+TensorDataset six_images() {
+  return {{at::arange(6 * 3 * 16 * 16, at::kLong)
+               .remainder(251)
+               .to(at::kByte)
+               .view({6, 3, 16, 16}),
+           at::arange(6, at::kLong)},
+          10,
+          "six"};
+}
+
+CorruptedFile noise_at(std::vector<int64_t> severities, int64_t images) {
+  CorruptedFile file;
+  file.options.kind = "gaussian_noise";
+  file.severities = std::move(severities);
+  file.images = images;
+  return file;
+}
+
+bool go_on(const Progress&) {
+  return true;
+}
+
+TEST(WriteCorrupted, WritesSeverityAfterSeverity) {
+  const TempDir dir;
+  const auto path = dir.path() / "gaussian_noise.npy";
+  const CorruptedFile file = noise_at({2, 5}, 4);
+
+  ASSERT_TRUE(write_corrupted(six_images(), file, at::kCPU, path, go_on));
+
+  const at::Tensor found = to_tensor(read_npy(path));
+  ASSERT_EQ(found.sizes(), (at::IntArrayRef{8, 16, 16, 3}));
+  for (const int64_t block : {0, 1}) {
+    CorruptionOptions options = file.options;
+    options.severity = file.severities[static_cast<size_t>(block)];
+    const at::Tensor expected =
+        Corruption(options, 16)
+            .apply(six_images().range(0, 4).images, {0, 1, 2, 3});
+    EXPECT_TRUE(
+        found.narrow(0, 4 * block, 4).permute({0, 3, 1, 2}).equal(expected));
+  }
+}
+
+TEST(WriteCorrupted, RepeatsTheLabelsForEachSeverity) {
+  const TempDir dir;
+  const auto path = dir.path() / "labels.npy";
+
+  write_corrupted_labels(six_images(), noise_at({1, 3}, 2), path);
+
+  const Array labels = read_npy(path);
+  EXPECT_EQ(labels.type, ElementType::kUint8);
+  ASSERT_EQ(labels.shape, (std::vector<int64_t>{4}));
+  EXPECT_EQ(labels.as<uint8_t>()[1], 1);
+  EXPECT_EQ(labels.as<uint8_t>()[2], 0);
+}
+
+TEST(WriteCorrupted, CountsUpAndLeavesNothingWhenStopped) {
+  const TempDir dir;
+  std::vector<int64_t> done;
+
+  const bool finished =
+      write_corrupted(six_images(), noise_at({1, 2}, 6), at::kCPU,
+                      dir.path() / "a.npy", [&](const Progress& progress) {
+                        EXPECT_EQ(progress.total, 12);
+                        done.push_back(progress.done);
+                        return progress.done < 6;
+                      });
+
+  EXPECT_FALSE(finished);
+  EXPECT_EQ(done, (std::vector<int64_t>{0, 6}));
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+TEST(WriteCorrupted, RefusesMoreImagesThanThereAre) {
+  const TempDir dir;
+  testing::expect_error(
+      ErrorKind::kInvalid, "up to 6 images, asked for 7", [&] {
+        write_corrupted(six_images(), noise_at({1}, 7), at::kCPU,
+                        dir.path() / "a.npy", go_on);
+      });
+}
+
+}  // namespace
+}  // namespace sotta

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   sotta::cli::add_eval(program);
   sotta::cli::add_adapt(program);
   sotta::cli::add_train(program);
+  sotta::cli::add_corrupt(program);
   sotta::cli::add_convert(program);
   sotta::cli::add_report(program);
   sotta::cli::add_info(program);

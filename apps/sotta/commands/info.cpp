@@ -6,6 +6,7 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/threads.h"
 #include "sotta/core/version.h"
+#include "sotta/corrupt/corruption.h"
 #include "sotta/data/catalog.h"
 #include "sotta/models/resnet.h"
 #include "sotta/nn/device.h"
@@ -34,6 +35,7 @@ Json collect() {
   info["presets"] = preset_names();
   info["scenarios"] = scenario_names();
   info["models"] = resnet_names();
+  info["corruptions"] = corruption_names();
   info["datasets"] = Json::array();
   for (const auto& entry : known_datasets())
     info["datasets"].push_back(entry.name);
@@ -60,7 +62,8 @@ void run(bool as_json) {
     return;
   }
   for (const auto& [name, value] : info.items())
-    std::cout << name << std::string(10 - std::min<size_t>(name.size(), 9), ' ')
+    std::cout << name
+              << std::string(13 - std::min<size_t>(name.size(), 12), ' ')
               << value_text(value) << "\n";
 }
 

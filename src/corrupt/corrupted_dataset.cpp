@@ -41,10 +41,10 @@ fs::path find_file(const DatasetEntry& entry, const std::string& name,
 }
 
 // Opens one severity's rows: the file holds all five after one another.
-std::unique_ptr<Dataset> open_published(const DatasetEntry& entry,
-                                        const fs::path& image_file,
-                                        const fs::path& label_file,
-                                        int64_t severity) {
+std::unique_ptr<Dataset> open_severity(const DatasetEntry& entry,
+                                       const fs::path& image_file,
+                                       const fs::path& label_file,
+                                       int64_t severity) {
   const at::Tensor images = to_tensor(read_npy(image_file));
   const at::Tensor labels = to_tensor(read_npy(label_file));
   const auto& shape = entry.shape;
@@ -89,16 +89,25 @@ LabelledImages CorruptedDataset::get(
   return result;
 }
 
+std::unique_ptr<Dataset> open_published_corruption(const std::string& name,
+                                                   const fs::path& root,
+                                                   const std::string& kind,
+                                                   int64_t severity) {
+  check_severity(severity);
+  const DatasetEntry* entry = published_entry(name);
+  if (!entry) return nullptr;
+  const fs::path images = find_file(*entry, kind + ".npy", root);
+  const fs::path labels = find_file(*entry, "labels.npy", root);
+  if (images.empty() || labels.empty()) return nullptr;
+  return open_severity(*entry, images, labels, severity);
+}
+
 CorruptedImages open_corrupted(const std::string& name, const fs::path& root,
                                const CorruptionOptions& options) {
   check_options(options);
-  if (const DatasetEntry* entry = published_entry(name)) {
-    const fs::path images = find_file(*entry, options.kind + ".npy", root);
-    const fs::path labels = find_file(*entry, "labels.npy", root);
-    if (!images.empty() && !labels.empty())
-      return {open_published(*entry, images, labels, options.severity),
-              "published"};
-  }
+  auto published =
+      open_published_corruption(name, root, options.kind, options.severity);
+  if (published) return {std::move(published), "published"};
   return {std::make_unique<CorruptedDataset>(open_dataset(name, root), options),
           "made"};
 }

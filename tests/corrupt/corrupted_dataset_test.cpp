@@ -1,6 +1,7 @@
 #include "sotta/corrupt/corrupted_dataset.h"
 
 #include <fstream>
+#include <stdexcept>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -75,6 +76,25 @@ TEST(CorruptedDataset, CorruptsWithTheIndexAsSeed) {
   EXPECT_EQ(noisy.classes(), 10);
 }
 
+// Knows its labels and refuses to give an image.
+class LabelsOnly : public Dataset {
+ public:
+  int64_t size() const override { return 4; }
+  int64_t classes() const override { return 10; }
+  ImageShape shape() const override { return {3, 32, 32}; }
+  at::Tensor labels() const override { return at::arange(4, at::kLong); }
+  LabelledImages get(const std::vector<int64_t>&) const override {
+    throw std::logic_error("no image was asked for");
+  }
+};
+
+TEST(CorruptedDataset, KnowsItsLabelsWithoutCorruptingImages) {
+  const CorruptedDataset foggy(std::make_shared<LabelsOnly>(),
+                               options_for("fog", 1));
+
+  EXPECT_TRUE(foggy.labels().equal(at::arange(4, at::kLong)));
+}
+
 TEST(CorruptedDataset, RefusesImagesThatAreNotSquare) {
   const auto wide = std::make_shared<TensorDataset>(
       LabelledImages{at::zeros({1, 3, 32, 40}, at::kByte),
@@ -82,6 +102,19 @@ TEST(CorruptedDataset, RefusesImagesThatAreNotSquare) {
       10, "wide");
   testing::expect_error(ErrorKind::kInvalid, "square, got 32 x 40",
                         [&] { CorruptedDataset(wide, options_for("fog", 1)); });
+}
+
+TEST(OpenPublishedCorruption, IsNullWithoutTheFiles) {
+  const testing::TempDir root;
+  EXPECT_EQ(open_published_corruption("cifar10", root.path(), "fog", 4),
+            nullptr);
+  EXPECT_EQ(open_published_corruption("mnist", root.path(), "fog", 4), nullptr);
+  write_published(root, 10);
+
+  EXPECT_NE(open_published_corruption("cifar10", root.path(), "fog", 4),
+            nullptr);
+  EXPECT_EQ(open_published_corruption("cifar10", root.path(), "snow", 4),
+            nullptr);
 }
 
 TEST(OpenCorrupted, MakesWhatIsNotPublished) {

@@ -38,6 +38,13 @@ struct CorruptedImages {
   std::string source;
 };
 
+// One severity's rows of CIFAR-10-C or CIFAR-100-C, the published corruptions
+// of the evaluation images of a dataset, if KIND.npy and labels.npy lie under
+// the data root; null if not. Throws Error(kBadFormat) for damaged files.
+std::unique_ptr<Dataset> open_published_corruption(
+    const std::string& name, const std::filesystem::path& root,
+    const std::string& kind, int64_t severity);
+
 // The evaluation images of a dataset of the catalogue under a corruption: those
 // of CIFAR-10-C or CIFAR-100-C where KIND.npy and labels.npy lie under the data
 // root, at the options' severity (the seed has no effect on them); otherwise

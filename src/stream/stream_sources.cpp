@@ -1,18 +1,28 @@
 #include "sotta/stream/stream_sources.h"
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 
-#include "sotta/core/error.h"
+#include "sotta/core/options.h"
+#include "sotta/corrupt/corrupted_dataset.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/dataset_files.h"
 #include "sotta/data/image_folder.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/stream/scenario.h"
 
+#include "stream/cached_dataset.h"
+
 namespace sotta {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kClean = "clean";
+
+// A corrupted set up to this size is made once and kept.
+constexpr int64_t kMostBytesKept = int64_t{1} << 30;
 
 bool is_there(const DatasetChoice& choice, const fs::path& root) {
   const DatasetEntry& entry = find_dataset(choice.dataset);
@@ -75,18 +85,75 @@ void add_foreign(StreamSources& sources, const fs::path& root,
   sources.foreign_name = choice.dataset + ":" + choice.split;
 }
 
+// Opens the domains of a dataset; the clean images once and only if needed.
+class DomainOpener {
+ public:
+  DomainOpener(std::string dataset, fs::path root, const StreamOptions& options)
+      : dataset_(std::move(dataset)),
+        root_(std::move(root)),
+        options_(options) {}
+
+  StreamDomain open(const std::string& name) {
+    if (name == kClean) return {name, clean()};
+    CorruptionOptions corruption;
+    corruption.kind = name;
+    corruption.severity = options_.severity;
+    corruption.seed = options_.corruption_seed;
+    corruption.frost_dir = options_.frost_dir;
+    StreamDomain domain{name + "-" + std::to_string(options_.severity), {}};
+    domain.images =
+        open_published_corruption(dataset_, root_, name, options_.severity);
+    domain.source = domain.images ? "published" : "made";
+    if (!domain.images) domain.images = made(corruption);
+    return domain;
+  }
+
+ private:
+  std::shared_ptr<const Dataset> clean() {
+    if (!clean_) clean_ = open_dataset(dataset_, root_);
+    return clean_;
+  }
+
+  std::shared_ptr<const Dataset> made(const CorruptionOptions& corruption) {
+    auto images = std::make_shared<CorruptedDataset>(clean(), corruption);
+    const ImageShape each = images->shape();
+    const int64_t bytes =
+        images->size() * each.channels * each.height * each.width;
+    if (bytes > kMostBytesKept) return images;
+    return std::make_shared<CachedDataset>(std::move(images));
+  }
+
+  std::string dataset_;
+  fs::path root_;
+  const StreamOptions& options_;
+  std::shared_ptr<const Dataset> clean_;
+};
+
 }  // namespace
+
+std::vector<std::string> parse_corruptions(const std::string& text) {
+  if (text.empty()) return {kClean};
+  if (text == "all") return common_corruption_names();
+  auto known = corruption_names();
+  known.push_back(kClean);
+  std::vector<std::string> names;
+  std::istringstream list(text + ",");
+  for (std::string name; std::getline(list, name, ',');) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fail_unknown_name("corruptions", name, known);
+    names.push_back(name);
+  }
+  return names;
+}
 
 StreamSources open_sources(const std::string& dataset, const fs::path& root,
                            const StreamOptions& options) {
   validate(options);
-  if (!options.corruptions.empty())
-    fail(ErrorKind::kUnsupported, "corruptions",
-         "streams of corrupted images are made from sources put together by "
-         "hand");
   StreamSources sources;
   sources.name = dataset;
-  sources.domains = {{"clean", open_dataset(dataset, root)}};
+  DomainOpener domains(dataset, root, options);
+  for (const std::string& name : parse_corruptions(options.corruptions))
+    sources.domains.push_back(domains.open(name));
   if (options.scenario == "near" || options.scenario == "far")
     add_foreign(sources, root, options);
   return sources;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
 #include "sotta/data/image.h"
@@ -32,6 +33,14 @@ class StreamSourcesTest : public ::testing::Test {
 
   static std::string cifar(size_t records, size_t labels) {
     return std::string(records * (labels + 3072), '\x01');
+  }
+
+  static std::string npy_header(const std::string& type,
+                                const std::string& shape) {
+    std::string header = "{'descr': '" + type +
+                         "', 'fortran_order': False, 'shape': " + shape + ", }";
+    header += std::string(117 - header.size(), ' ') + "\n";
+    return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header;
   }
 
   void add_photo(const std::string& name) {
@@ -114,6 +123,76 @@ TEST_F(StreamSourcesTest, AFolderCanBeTheForeignSet) {
 
   EXPECT_EQ(sources.foreign_name, name);
   EXPECT_EQ(sources.foreign->shape().width, 32);
+}
+
+TEST_F(StreamSourcesTest, ADomainPerCorruption) {
+  StreamOptions options;
+  options.corruptions = "clean,brightness,gaussian_noise";
+  options.severity = 2;
+
+  const StreamSources sources = open_sources("cifar10", root_.path(), options);
+
+  ASSERT_EQ(sources.domains.size(), 3u);
+  EXPECT_EQ(sources.domains[0].name, "clean");
+  EXPECT_EQ(sources.domains[0].source, "");
+  EXPECT_EQ(sources.domains[1].name, "brightness-2");
+  EXPECT_EQ(sources.domains[1].source, "made");
+  const at::Tensor clean = sources.domains[0].images->get({1, 3}).images;
+  for (size_t d = 1; d < 3; ++d) {
+    const Dataset& images = *sources.domains[d].images;
+    EXPECT_FALSE(images.get({1, 3}).images.equal(clean));
+    EXPECT_TRUE(
+        images.get({3}).images.equal(images.get({1, 3}).images.slice(0, 1)));
+    EXPECT_TRUE(images.labels().equal(sources.domains[0].images->labels()));
+  }
+}
+
+TEST_F(StreamSourcesTest, CorruptionsHaveASeedOfTheirOwn) {
+  const auto first_image = [&](int64_t seed, int64_t corruption_seed) {
+    StreamOptions options;
+    options.corruptions = "gaussian_noise";
+    options.seed = seed;
+    options.corruption_seed = corruption_seed;
+    return open_sources("cifar10", root_.path(), options)
+        .domains[0]
+        .images->get({0})
+        .images;
+  };
+
+  EXPECT_TRUE(first_image(1, 0).equal(first_image(2, 0)));
+  EXPECT_FALSE(first_image(1, 0).equal(first_image(1, 1)));
+}
+
+TEST_F(StreamSourcesTest, PublishedCorruptionsNeedNoCleanImages) {
+  // Two images at five severities; all bytes are the severity.
+  std::string pixels;
+  for (char severity = 1; severity <= 5; ++severity)
+    pixels += std::string(2 * 32 * 32 * 3, severity);
+  root_.write("CIFAR-10-C/fog.npy",
+              npy_header("|u1", "(10, 32, 32, 3)") + pixels);
+  root_.write("CIFAR-10-C/labels.npy",
+              npy_header("|u1", "(10,)") + std::string(10, '\x04'));
+  fs::remove_all(root_ / "cifar-10-batches-bin");
+  StreamOptions options;
+  options.corruptions = "fog";
+  options.severity = 4;
+
+  const StreamDomain domain =
+      open_sources("cifar10", root_.path(), options).domains[0];
+
+  EXPECT_EQ(domain.source, "published");
+  EXPECT_EQ(domain.images->size(), 2);
+  EXPECT_EQ(domain.images->get({1}).images.min().item<int64_t>(), 4);
+}
+
+TEST(ParseCorruptions, KnowsLists) {
+  EXPECT_EQ(parse_corruptions(""), std::vector<std::string>{"clean"});
+  EXPECT_EQ(parse_corruptions("all").size(), 15u);
+  EXPECT_EQ(parse_corruptions("fog,clean,fog"),
+            (std::vector<std::string>{"fog", "clean", "fog"}));
+  for (const char* text : {"fogg", "fog,", ",fog", "fog, snow", "all,fog"})
+    expect_error(ErrorKind::kInvalid, "corruptions: unknown name",
+                 [&] { parse_corruptions(text); });
 }
 
 TEST_F(StreamSourcesTest, SaysWhatIsMissing) {

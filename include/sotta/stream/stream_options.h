@@ -37,8 +37,9 @@ struct StreamOptions {
   // puts nearly all of it in one, 100 spreads it evenly.
   double concentration = 0.1;
 
-  // What happens to the target images: names of corruptions with commas
-  // between, or "all" for the fifteen; empty leaves them as they are.
+  // What happens to the target images: names of corruptions (or "clean") with
+  // commas between, or "all" for the paper's fifteen; empty leaves them as they
+  // are.
   std::string corruptions;
 
   // 1 (slight) to 5 (severe).

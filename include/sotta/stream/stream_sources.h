@@ -32,12 +32,21 @@ struct StreamSources {
   std::string foreign_name;  // "cifar100:train"
 };
 
+// The names in StreamOptions::corruptions: "all" gives the fifteen, no text
+// gives "clean". Throws Error(kInvalid) for an unknown one.
+std::vector<std::string> parse_corruptions(const std::string& text);
+
 // Opens what a stream with these options needs: the evaluation split of a
-// dataset of the catalogue under the data root, and the scenario's foreign set,
-// of several allowed ones the first that is there. Foreign image folders are
-// resized without regard to ratio, as the paper does.
+// dataset of the catalogue under the data root, a domain per corruption, and
+// the scenario's foreign set, of several allowed ones the first that is there.
+// Foreign image folders are resized without regard to ratio, as the paper does.
 //
-// Throws what open_dataset() throws, and Error(kInvalid) for bad options.
+// Corrupted images are the published ones where they lie under the data root;
+// else each is made when it is first read, and then kept if all of them fit in
+// 1 GB.
+//
+// Throws what open_dataset() and Corruption throw, and Error(kInvalid) for bad
+// options.
 StreamSources open_sources(const std::string& dataset,
                            const std::filesystem::path& root,
                            const StreamOptions& options);

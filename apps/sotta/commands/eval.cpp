@@ -2,15 +2,21 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <vector>
 
+#include <ATen/Parallel.h>
+
+#include "sotta/core/error.h"
 #include "sotta/core/peak_memory.h"
 #include "sotta/core/version.h"
+#include "sotta/corrupt/corruption.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/eval/evaluate.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/device.h"
 #include "sotta/record/record_file.h"
+#include "sotta/stream/stream_sources.h"
 
 #include "commands.h"
 #include "flags.h"
@@ -30,6 +36,10 @@ struct EvalFlags {
   int64_t threads = 0;
   bool json = false;
   EvaluateOptions options;
+  std::string corruption;
+  int64_t severity = kMaxSeverity;
+  int64_t corruption_seed = 0;
+  std::string frost_dir;
 };
 
 std::unique_ptr<Classifier> load_model(const EvalFlags& flags) {
@@ -40,8 +50,36 @@ std::unique_ptr<Classifier> load_model(const EvalFlags& flags) {
   return load_classifier(flags.model, options);
 }
 
+StreamDomain open_images(const EvalFlags& flags,
+                         const std::string& corruption) {
+  const auto root = data_root(flags.data);
+  if (corruption == "clean")
+    return {corruption, open_dataset(flags.dataset, root, flags.split)};
+  require(flags.split != "train", "split",
+          "only the evaluation images can be corrupted, got train");
+  StreamOptions options;
+  options.corruptions = corruption;
+  options.severity = flags.severity;
+  options.corruption_seed = flags.corruption_seed;
+  options.frost_dir = flags.frost_dir;
+  return open_sources(flags.dataset, root, options).domains.at(0);
+}
+
+void add_corruption(RunRecord& record, const EvalFlags& flags,
+                    const std::string& corruption, const std::string& source) {
+  if (source.empty()) return;
+  record.corruption = corruption;
+  record.severity = flags.severity;
+  record.corruption_source = source;
+  record.options["corruption_seed"] = flags.corruption_seed;
+  if (corruption != "frost" || source != "made") return;
+  CorruptionOptions options;
+  options.frost_dir = flags.frost_dir;
+  record.options["frost_textures"] = frost_source(options);
+}
+
 RunRecord make_record(const EvalFlags& flags, const Classifier& model,
-                      const EvaluateResult& result, int64_t threads) {
+                      const EvaluateResult& result) {
   RunRecord record;
   record.version = version();
   record.libtorch = libtorch_version();
@@ -50,7 +88,7 @@ RunRecord make_record(const EvalFlags& flags, const Classifier& model,
   record.model = std::filesystem::path(flags.model).filename().string();
   record.device = flags.device;
   record.engine = model.engine();
-  record.threads = threads;
+  record.threads = at::get_num_threads();
   record.options = to_option_map(flags.options);
   record.options["split"] = flags.split;
   record.samples = result.samples;
@@ -65,38 +103,58 @@ RunRecord make_record(const EvalFlags& flags, const Classifier& model,
 }
 
 void print_summary(const RunRecord& record) {
+  const std::string images = record.corruption.empty()
+                                 ? record.dataset
+                                 : record.dataset + " " + record.corruption +
+                                       " " + std::to_string(record.severity) +
+                                       " (" + record.corruption_source + ")";
   std::printf(
       "%s on %s: accuracy %.2f %% (%lld of %lld), %.0f images/s, peak memory "
       "%.0f MB\n",
-      record.model.c_str(), record.dataset.c_str(), record.accuracy,
+      record.model.c_str(), images.c_str(), record.accuracy,
       static_cast<long long>(record.correct),
       static_cast<long long>(record.samples), record.images_per_second,
       static_cast<double>(record.peak_memory_bytes) / 1e6);
+  std::fflush(stdout);
+}
+
+RunRecord run_one(const EvalFlags& flags, const Classifier& model,
+                  const std::string& corruption) {
+  const StreamDomain data = open_images(flags, corruption);
+  ProgressBar bar("images");
+  const EvaluateResult result = evaluate(model, *data.images, flags.options,
+                                         [&](const Progress& progress) {
+                                           bar.show(progress);
+                                           return !interrupted();
+                                         });
+  bar.finish();
+  if (result.stopped)
+    throw CLI::RuntimeError(
+        "interrupted, nothing recorded of the " + corruption + " images", 1);
+  RunRecord record = make_record(flags, model, result);
+  add_corruption(record, flags, corruption, data.source);
+  return record;
 }
 
 void run(const EvalFlags& flags) {
-  const int64_t threads = use_threads(flags.threads);
+  use_threads(flags.threads);
   const auto model = load_model(flags);
-  const auto data =
-      open_dataset(flags.dataset, data_root(flags.data), flags.split);
-
+  const auto corruptions = parse_corruptions(flags.corruption);
   catch_interrupts();
-  ProgressBar bar("images");
-  const EvaluateResult result =
-      evaluate(*model, *data, flags.options, [&](const Progress& progress) {
-        bar.show(progress);
-        return !interrupted();
-      });
-  bar.finish();
-  if (result.stopped)
-    throw CLI::RuntimeError("interrupted, nothing recorded", 1);
-
-  const RunRecord record = make_record(flags, *model, result, threads);
-  if (!flags.record.empty()) append_record(flags.record, record);
-  if (flags.json)
-    std::cout << to_json(record) << "\n";
-  else
-    print_summary(record);
+  double sum = 0;
+  for (const std::string& corruption : corruptions) {
+    const RunRecord record = run_one(flags, *model, corruption);
+    if (!flags.record.empty()) append_record(flags.record, record);
+    sum += record.accuracy;
+    if (flags.json)
+      std::cout << to_json(record) << std::endl;
+    else
+      print_summary(record);
+  }
+  const auto count = corruptions.size();
+  if (count > 1 && !flags.json)
+    std::printf("average of %zu corruptions: accuracy %.2f %%\n", count,
+                sum / static_cast<double>(count));
 }
 
 }  // namespace
@@ -119,8 +177,17 @@ void add_eval(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--record", flags->record,
                       "append the result to this file of JSON lines");
-  command->add_flag("--json", flags->json, "print the record as JSON");
+  command->add_flag("--json", flags->json,
+                    "print the record as JSON, one line per corruption");
   add_option_flags(*command, flags->options);
+  command->add_option("--corruption", flags->corruption,
+                      "corrupt the images: kinds, or all for the fifteen");
+  command->add_option("--severity", flags->severity, "of it, 1 to 5")
+      ->capture_default_str();
+  command->add_option("--corruption-seed", flags->corruption_seed, "of it")
+      ->capture_default_str();
+  command->add_option("--frost-dir", flags->frost_dir,
+                      "folder with the frost photographs");
   command->callback([flags] { run(*flags); });
 }
 

@@ -1,0 +1,50 @@
+# sotta eval: on clean and on corrupted images, and what it records of them.
+. "$SOTTA_ROOT/tests/cli/expect.sh"
+unset SOTTA_DATA
+model=$SOTTA_ROOT/models/fashion_resnet8.safetensors
+
+# Twenty grey images under the names of Fashion-MNIST.
+mkdir -p root/fashion-mnist
+python3 - <<'PYTHON'
+import struct
+pixels = bytes((i * 13 + y * 9 + x * (i % 5)) % 256 for i in range(20) for y in range(28) for x in range(28))
+open('root/fashion-mnist/t10k-images-idx3-ubyte', 'wb').write(struct.pack('>IIII', 0x803, 20, 28, 28) + pixels)
+open('root/fashion-mnist/t10k-labels-idx1-ubyte', 'wb').write(struct.pack('>II', 0x801, 20) + bytes(i % 10 for i in range(20)))
+PYTHON
+evaluate() { run sotta eval --model "$model" --dataset fashion-mnist --data root "$@"; }
+
+evaluate
+expect_code 0
+expect_output 'fashion_resnet8.safetensors on fashion-mnist: accuracy'
+expect_output 'of 20)'
+
+evaluate --corruption brightness --severity 3 --json
+expect_code 0
+[ "$(json_field corruption)" = brightness ] || give_up 'expected the corruption'
+[ "$(json_field severity)" = 3 ] || give_up 'expected the severity'
+[ "$(json_field corruption_source)" = made ] || give_up 'expected images made here'
+[ "$(json_field samples)" = 20 ] || give_up 'expected all images'
+
+# All fifteen: a line and a record for each, and the average.
+evaluate --corruption all --limit 4 --record runs.jsonl
+expect_code 0
+[ "$(grep -c 'fashion-mnist [a-z_]* 5 (made): accuracy' stdout.txt)" = 15 ] ||
+  give_up 'expected a line per corruption'
+expect_output 'average of 15 corruptions: accuracy'
+[ "$(wc -l <runs.jsonl)" = 15 ] || give_up 'expected a record per corruption'
+grep -q '"corruption":"jpeg_compression"' runs.jsonl || give_up 'expected the last'
+
+evaluate --corruption fog,snow --limit 4 --json
+expect_code 0
+[ "$(wc -l <stdout.txt)" = 2 ] || give_up 'expected a line of JSON each'
+
+evaluate --corruption fogg
+expect_code 2
+expect_no_output
+expect_error 'did you mean "fog"'
+evaluate --corruption fog --severity 6
+expect_code 2
+expect_error 'severity'
+evaluate --corruption fog --split train
+expect_code 2
+expect_error 'split: only the evaluation images can be corrupted'

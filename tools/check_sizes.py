@@ -26,6 +26,8 @@ UNTESTED = {
     "src/data/jpeg_none.cpp": "stands in where libjpeg is missing",
     "src/data/png.cpp": "private to image.cpp: tests/data/image_test.cpp",
     "src/data/png_none.cpp": "stands in where libpng is missing",
+    "src/train/step_graph_cuda.cpp": "needs a GPU: tests/gpu/training_test.cpp",
+    "src/train/step_graph_none.cpp": "stands in where LibTorch has no CUDA",
     "src/nn/blended_norm.cpp": "private to batch_norm.cpp: tests/nn/batch_norm_test.cpp",
 }
 

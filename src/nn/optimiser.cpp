@@ -36,9 +36,9 @@ constexpr double kNoLimit = HUGE_VAL;
 // What both optimisers share: weight decay, mask, and the state by name.
 class FlatOptimiser : public Optimiser {
  public:
-  FlatOptimiser(const std::vector<std::string>& names, double learning_rate,
-                double weight_decay, const at::Tensor& mask)
-      : learning_rate_(learning_rate), weight_decay_(weight_decay) {
+  FlatOptimiser(const std::vector<std::string>& names, double weight_decay,
+                const at::Tensor& mask)
+      : weight_decay_(weight_decay) {
     for (const auto& name : names)
       state_.tensors[name] = at::Tensor();
     if (mask.defined()) frozen_ = mask == 0;
@@ -55,11 +55,6 @@ class FlatOptimiser : public Optimiser {
     const at::NoGradGuard no_grad;
     ++state_.steps;
     apply(parameters, effective(gradient.detach(), parameters));
-  }
-
-  void set_learning_rate(double rate) final {
-    check_option("learning_rate", rate, kNoLimit);
-    learning_rate_ = rate;
   }
 
   void reset() final {
@@ -89,7 +84,6 @@ class FlatOptimiser : public Optimiser {
                      const at::Tensor& gradient) = 0;
 
   int64_t steps() const { return state_.steps; }
-  double learning_rate() const { return learning_rate_; }
   at::Tensor& tensor(const std::string& name) {
     return state_.tensors.at(name);
   }
@@ -112,7 +106,6 @@ class FlatOptimiser : public Optimiser {
     return result;
   }
 
-  double learning_rate_;
   double weight_decay_;
   at::Tensor frozen_;  // bool; undefined: nothing is
   State state_;
@@ -121,8 +114,8 @@ class FlatOptimiser : public Optimiser {
 class Adam final : public FlatOptimiser {
  public:
   Adam(const AdamOptions& options, const at::Tensor& mask)
-      : FlatOptimiser({"first_moment", "second_moment"}, options.learning_rate,
-                      options.weight_decay, mask),
+      : FlatOptimiser({"first_moment", "second_moment"}, options.weight_decay,
+                      mask),
         options_(options) {}
 
  private:
@@ -135,7 +128,7 @@ class Adam final : public FlatOptimiser {
       first = at::zeros_like(gradient);
       second = at::zeros_like(gradient);
     }
-    const auto& [first_rate, beta1, beta2, epsilon, decay] = options_;
+    const auto& [learning_rate, beta1, beta2, epsilon, decay] = options_;
     first.mul_(beta1).add_(gradient, 1 - beta1);
     second.mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
 
@@ -144,7 +137,7 @@ class Adam final : public FlatOptimiser {
     const double second_correction = 1 - std::pow(beta2, step);
     const at::Tensor scale =
         second.sqrt().div_(std::sqrt(second_correction)).add_(epsilon);
-    parameters.addcdiv_(first, scale, -learning_rate() / first_correction);
+    parameters.addcdiv_(first, scale, -learning_rate / first_correction);
   }
 
   AdamOptions options_;
@@ -152,12 +145,13 @@ class Adam final : public FlatOptimiser {
 
 class Sgd final : public FlatOptimiser {
  public:
-  Sgd(const SgdOptions& options, const at::Tensor& mask)
+  Sgd(const SgdOptions& options, const at::Tensor& mask, at::Tensor rate)
       : FlatOptimiser(options.momentum == 0
                           ? std::vector<std::string>{}
                           : std::vector<std::string>{"momentum"},
-                      options.learning_rate, options.weight_decay, mask),
-        options_(options) {}
+                      options.weight_decay, mask),
+        options_(options),
+        rate_(std::move(rate)) {}
 
  private:
   void apply(const at::Tensor& parameters,
@@ -172,10 +166,14 @@ class Sgd final : public FlatOptimiser {
       direction = options_.nesterov ? gradient.add(momentum, options_.momentum)
                                     : momentum;
     }
-    parameters.add_(direction, -learning_rate());
+    if (rate_.defined())
+      parameters.addcmul_(direction, rate_, -1);
+    else
+      parameters.add_(direction, -options_.learning_rate);
   }
 
   SgdOptions options_;
+  at::Tensor rate_;  // undefined: the options'
 };
 
 }  // namespace
@@ -191,14 +189,17 @@ std::unique_ptr<Optimiser> make_adam(const AdamOptions& options,
   return std::make_unique<Adam>(options, mask);
 }
 
-std::unique_ptr<Optimiser> make_sgd(const SgdOptions& options,
-                                    at::Tensor mask) {
+std::unique_ptr<Optimiser> make_sgd(const SgdOptions& options, at::Tensor mask,
+                                    at::Tensor rate) {
   check_option("learning_rate", options.learning_rate, kNoLimit);
   check_option("momentum", options.momentum, 1);
   require(!options.nesterov || options.momentum > 0, "nesterov",
           "expected a momentum above 0 to look ahead with");
   check_option("weight_decay", options.weight_decay, kNoLimit);
-  return std::make_unique<Sgd>(options, mask);
+  require(!rate.defined() ||
+              (rate.numel() == 1 && rate.scalar_type() == at::kFloat),
+          "rate", "expected one float");
+  return std::make_unique<Sgd>(options, mask, rate);
 }
 
 }  // namespace sotta

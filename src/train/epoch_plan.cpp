@@ -48,9 +48,9 @@ at::Tensor coins(int64_t count, bool any, Rng rng, at::Device device) {
 
 }  // namespace
 
-EpochPlan EpochPlan::narrow(int64_t begin, int64_t count) const {
-  return {order.narrow(0, begin, count), rows.narrow(0, begin, count),
-          columns.narrow(0, begin, count)};
+EpochPlan EpochPlan::select(const at::Tensor& places) const {
+  return {order.index_select(0, places), rows.index_select(0, places),
+          columns.index_select(0, places)};
 }
 
 EpochPlan plan_of(const Crops& crops, const ImageShape& shape) {

@@ -19,8 +19,8 @@ struct EpochPlan {
   at::Tensor rows;     // int64 [n, H]
   at::Tensor columns;  // int64 [n, W]
 
-  // The plan of the views begin .. begin + count - 1.
-  EpochPlan narrow(int64_t begin, int64_t count) const;
+  // The plan of the views at these places, int64 [m].
+  EpochPlan select(const at::Tensor& places) const;
 };
 
 // Corners and flips of n views, all [n]: the plan that makes them.

@@ -4,7 +4,9 @@
 #include <cassert>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
@@ -12,6 +14,7 @@
 
 #include "train/epoch_plan.h"
 #include "train/schedule.h"
+#include "train/step_graph.h"
 
 namespace sotta {
 namespace {
@@ -35,9 +38,19 @@ void check_fit(const Classifier& model, const TrainingSet& set,
               std::to_string(options.batch));
 }
 
-std::unique_ptr<Optimiser> make_optimiser(const TrainOptions& options) {
+std::unique_ptr<Optimiser> make_optimiser(const TrainOptions& options,
+                                          const at::Tensor& rate) {
   return make_sgd({options.rate, options.momentum, options.weight_decay,
-                   /*nesterov=*/true});
+                   /*nesterov=*/true},
+                  /*mask=*/{}, rate);
+}
+
+at::Tensor all_rates(double rate, int64_t steps, at::Device device) {
+  const at::Tensor rates = at::empty({steps}, at::kFloat);
+  auto* value = rates.data_ptr<float>();
+  for (int64_t step = 0; step < steps; ++step)
+    value[step] = static_cast<float>(cosine_rate(rate, step, steps));
+  return rates.to(device);
 }
 
 Optimiser::State optimiser_state(const at::Tensor& momentum, int64_t steps) {
@@ -52,13 +65,21 @@ Trainer::Trainer(const Classifier& model, const TrainingSet& set,
       set_(set),
       options_(resolve(options, set.images.device())),
       steps_per_epoch_(set.size() / options_.batch),
-      state_(model.source().clone()),
-      body_optimiser_(make_optimiser(options_)),
-      affine_optimiser_(make_optimiser(options_)) {
+      state_(model.source().clone()) {
   check_fit(model, set, options_);
-  const at::TensorOptions on_device = set.labels.options();
-  losses_ = at::zeros({options_.epochs}, on_device.dtype(at::kFloat));
-  correct_ = at::zeros({options_.epochs}, on_device);
+  const at::Device device = set.images.device();
+  const auto integers = at::TensorOptions(at::kLong).device(device);
+  rates_ = all_rates(options_.rate, steps(), device);
+  rate_ = at::zeros({1}, rates_.options());
+  next_step_ = at::zeros({1}, integers);
+  next_places_ = at::zeros({options_.batch}, integers);
+  epoch_ = at::zeros({1}, integers);
+  losses_ = at::zeros({options_.epochs}, rates_.options());
+  correct_ = at::zeros({options_.epochs}, integers);
+  body_optimiser_ = make_optimiser(options_, rate_);
+  affine_optimiser_ = make_optimiser(options_, rate_);
+  graph_ = std::make_unique<StepGraph>([this] { make_step(); }, device,
+                                       options_.replay);
 }
 
 Trainer::~Trainer() = default;
@@ -66,12 +87,32 @@ Trainer::~Trainer() = default;
 void Trainer::advance() {
   assert(!done());
   const int64_t epoch = step_ / steps_per_epoch_;
-  if (planned_epoch_ != epoch) {
-    plan_ = std::make_unique<EpochPlan>(draw_epoch(set_, options_, epoch));
-    planned_epoch_ = epoch;
+  if (planned_epoch_ != epoch) begin_epoch(epoch);
+  graph_->run();
+  ++step_;
+}
+
+// The step need not be the epoch's first: a training may have been restored.
+void Trainer::begin_epoch(int64_t epoch) {
+  const EpochPlan drawn = draw_epoch(set_, options_, epoch);
+  if (plan_) {
+    plan_->order.copy_(drawn.order);
+    plan_->rows.copy_(drawn.rows);
+    plan_->columns.copy_(drawn.columns);
+  } else {
+    plan_ = std::make_unique<EpochPlan>(drawn);
   }
-  const EpochPlan batch =
-      plan_->narrow(step_ % steps_per_epoch_ * options_.batch, options_.batch);
+  planned_epoch_ = epoch;
+  epoch_.fill_(epoch);
+  next_step_.fill_(step_);
+  const int64_t place = step_ % steps_per_epoch_ * options_.batch;
+  next_places_.copy_(
+      at::arange(place, place + options_.batch, next_places_.options()));
+}
+
+// Changes nothing but tensors: a replay of what it queues is another step.
+void Trainer::make_step() {
+  const EpochPlan batch = plan_->select(next_places_);
   const at::Tensor labels = set_.labels.index_select(0, batch.order);
 
   const at::Tensor body = as_leaf(state_.body);
@@ -81,21 +122,22 @@ void Trainer::advance() {
   trained.body =
       body.to(options_.precision == "bf16" ? at::kBFloat16 : at::kFloat);
   const ForwardResult result =
-      model_.forward(next_views(batch), trained, NormStats::batch());
+      model_.forward(views_of(batch), trained, NormStats::batch());
   const at::Tensor loss = at::cross_entropy_loss(result.logits, labels);
 
   descend(loss, body, affine);
   blend_statistics(result);
-  losses_.select(0, epoch).add_(loss.detach());
-  correct_.select(0, epoch).add_(
-      result.logits.detach().argmax(1).eq(labels).sum());
-  ++step_;
+  losses_.index_add_(0, epoch_, loss.detach().view(1));
+  correct_.index_add_(
+      0, epoch_, result.logits.detach().argmax(1).eq(labels).sum().view(1));
+  next_step_.add_(1);
+  next_places_.add_(options_.batch);
 }
 
 // GPUs convolve fastest with a pixel's channels side by side. A plain copy,
 // because images of one channel count as being in that layout whatever their
 // strides.
-at::Tensor Trainer::next_views(const EpochPlan& batch) const {
+at::Tensor Trainer::views_of(const EpochPlan& batch) const {
   const at::Tensor views = cut_views(set_, batch);
   return views.is_cuda() ? views.clone(at::MemoryFormat::ChannelsLast) : views;
 }
@@ -103,10 +145,8 @@ at::Tensor Trainer::next_views(const EpochPlan& batch) const {
 void Trainer::descend(const at::Tensor& loss, const at::Tensor& body,
                       const at::Tensor& affine) {
   const auto gradients = gradients_of(loss, {body, affine});
-  const double rate = cosine_rate(options_.rate, step_, steps());
-  body_optimiser_->set_learning_rate(rate);
+  rate_.copy_(rates_.index_select(0, next_step_));
   body_optimiser_->step(state_.body, gradients[0]);
-  affine_optimiser_->set_learning_rate(rate);
   affine_optimiser_->step(state_.affine, gradients[1]);
 }
 
@@ -164,6 +204,7 @@ void Trainer::restore(const TrainerState& saved) {
     return tensor.defined() ? tensor.to(device) : tensor;
   };
   step_ = saved.step;
+  planned_epoch_ = -1;
   state_ = saved.model.to(device).clone();
   body_optimiser_->set_state(
       optimiser_state(here(saved.body_momentum), saved.step));
@@ -171,6 +212,7 @@ void Trainer::restore(const TrainerState& saved) {
       optimiser_state(here(saved.affine_momentum), saved.step));
   losses_ = saved.losses.to(device).clone();
   correct_ = saved.correct.to(device).clone();
+  graph_->forget();
 }
 
 }  // namespace sotta

@@ -50,6 +50,10 @@ const Kind kKinds[] = {
      [](at::Tensor mask) {
        return make_sgd({5e-3, 0.9, 5e-4, true}, mask);
      }},
+    {"sgd_momentum",
+     [](at::Tensor mask) {
+       return make_sgd({0, 0.9}, mask, at::tensor({5e-3f}));
+     }},
 };
 
 at::Tensor waves(int64_t count, double frequency) {
@@ -103,15 +107,16 @@ TEST(Sgd, NesterovByHand) {
   EXPECT_NEAR(parameters.item<double>(), -0.1 * (3 + 2), 1e-7);
 }
 
-TEST(Sgd, LaterStepsTakeTheNewRate) {
-  const auto optimiser = make_sgd({0.1});
-  const at::Tensor parameters = at::zeros({1});
-  optimiser->step(parameters, at::tensor({1.0f}));
-  optimiser->set_learning_rate(0.01);
-  optimiser->step(parameters, at::tensor({1.0f}));
-  EXPECT_NEAR(parameters.item<double>(), -0.11, 1e-7);
-  testing::expect_error(ErrorKind::kInvalid, "learning_rate",
-                        [&] { optimiser->set_learning_rate(-1); });
+TEST(Sgd, RateInATensorIsReadAtEachStep) {
+  const at::Tensor rate = at::tensor({0.1f});
+  const auto optimiser = make_sgd({}, {}, rate);
+  const at::Tensor parameters = at::zeros({2});
+  optimiser->step(parameters, at::tensor({1.0f, 2.0f}));
+  rate.fill_(0.01);
+  optimiser->step(parameters, at::tensor({1.0f, 2.0f}));
+  EXPECT_TRUE(testing::close(parameters, at::tensor({-0.11f, -0.22f})));
+  testing::expect_error(ErrorKind::kInvalid, "rate: expected one float",
+                        [] { make_sgd({}, {}, at::zeros({2})); });
 }
 
 TEST(Optimiser, OptionsOutOfRangeAreNamed) {

@@ -94,6 +94,7 @@ OptionMap run_options(const TrainFlags& flags, const TrainOptions& options,
   run["model"] = flags.model;
   run["width"] = flags.width;
   run["images"] = images;
+  run.erase("replay");  // only speed
   return run;
 }
 
@@ -269,6 +270,7 @@ class TrainRun {
     record.seed = flags_.options.seed;
     record.options = run_;
     record.options["half"] = flags_.half;
+    record.options["replay"] = flags_.options.replay;
     record.samples = result.samples;
     record.correct = result.correct;
     record.accuracy = result.accuracy();

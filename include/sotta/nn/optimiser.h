@@ -23,10 +23,6 @@ class Optimiser {
   virtual void step(const at::Tensor& parameters,
                     const at::Tensor& gradient) = 0;
 
-  // The rate of the steps from now on, for schedules. No part of the state.
-  // Throws Error(kInvalid) unless it is a number of at least 0.
-  virtual void set_learning_rate(double rate) = 0;
-
   // Forgets all earlier steps.
   virtual void reset() = 0;
 
@@ -68,8 +64,10 @@ struct SgdOptions {
 // State: first_moment and second_moment.
 std::unique_ptr<Optimiser> make_adam(const AdamOptions& options,
                                      at::Tensor mask = {});
-// State: momentum, unless the options have none.
+// State: momentum, unless the options have none. For schedules: `rate`, one
+// float on the parameters' device, takes the place of options.learning_rate and
+// is read anew at each step.
 std::unique_ptr<Optimiser> make_sgd(const SgdOptions& options,
-                                    at::Tensor mask = {});
+                                    at::Tensor mask = {}, at::Tensor rate = {});
 
 }  // namespace sotta

@@ -43,6 +43,12 @@ struct TrainOptions {
   // steps and norm layers in float32. "auto" is bf16 on a GPU, fp32 elsewhere.
   std::string precision = "auto";
 
+  // What changes only speed.
+
+  // On a GPU, records the work of one step and replays it, if this build can:
+  // one launch instead of hundreds.
+  bool replay = true;
+
   template <class Visitor>
   void visit(Visitor&& v) {
     v("seed", seed, "first weights, order and views of the images");
@@ -54,6 +60,7 @@ struct TrainOptions {
     v("padding", padding, "black pixels around an image before the crop");
     v("flip", flip, "mirror half of the views");
     v("precision", precision, "fp32, bf16, or auto: bf16 on a GPU");
+    v("replay", replay, "on a GPU, record a step and replay it");
   }
 };
 

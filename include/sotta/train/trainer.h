@@ -13,6 +13,7 @@
 namespace sotta {
 
 struct EpochPlan;
+class StepGraph;
 
 // Means over the steps that an epoch has made so far.
 struct EpochFigures {
@@ -71,7 +72,9 @@ class Trainer {
   void restore(const TrainerState& saved);
 
  private:
-  at::Tensor next_views(const EpochPlan& batch) const;
+  void begin_epoch(int64_t epoch);
+  void make_step();
+  at::Tensor views_of(const EpochPlan& batch) const;
   void descend(const at::Tensor& loss, const at::Tensor& body,
                const at::Tensor& affine);
   void blend_statistics(const ForwardResult& result);
@@ -82,12 +85,19 @@ class Trainer {
   int64_t steps_per_epoch_;
   int64_t step_ = 0;
 
+  // All a step reads and writes lies on the device and stays where it is, so
+  // that the step can be recorded.
   ModelState state_;
-  std::unique_ptr<Optimiser> body_optimiser_, affine_optimiser_;
-  at::Tensor losses_, correct_;  // [epochs], on the device
-
-  std::unique_ptr<EpochPlan> plan_;
+  at::Tensor rates_;                 // float [steps]
+  at::Tensor rate_;                  // float [1], of the step being made
+  at::Tensor next_step_;             // int64 [1]
+  at::Tensor next_places_;           // int64 [batch], in the epoch's plan
+  at::Tensor epoch_;                 // int64 [1]
+  at::Tensor losses_, correct_;      // [epochs]
+  std::unique_ptr<EpochPlan> plan_;  // of the epoch `planned_epoch_`
   int64_t planned_epoch_ = -1;
+  std::unique_ptr<Optimiser> body_optimiser_, affine_optimiser_;
+  std::unique_ptr<StepGraph> graph_;
 };
 
 }  // namespace sotta

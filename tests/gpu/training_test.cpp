@@ -1,0 +1,99 @@
+#include <ATen/TensorOperators.h>
+#include <gtest/gtest.h>
+
+#include "sotta/train/trainer.h"
+
+#include "tests/gpu/on_gpu.h"
+#include "tests/support/golden.h"
+#include "tests/train/small_problem.h"
+
+namespace sotta {
+namespace {
+
+class GpuTraining : public testing::OnGpu {
+ protected:
+  // The whole training, as one vector on the CPU.
+  static at::Tensor trained(at::Device device, const TrainOptions& options) {
+    Setup setup(device, options);
+    while (!setup.trainer.done())
+      setup.trainer.advance();
+    return testing::all_numbers(setup.trainer.state()).cpu();
+  }
+
+  struct Setup {
+    Setup(at::Device device, const TrainOptions& options)
+        : model(network(device)),
+          trainer(*model,
+                  load_training_set(
+                      TensorDataset(testing::bright_halves(60), 3, "halves"), 1,
+                      device),
+                  options) {}
+
+    static std::unique_ptr<Classifier> network(at::Device device) {
+      ResNetSpec spec;
+      spec.widths = {4, 6};
+      spec.blocks = {1, 1};
+      spec.channels = 1;
+      spec.classes = 3;
+      return make_resnet(spec, random_resnet_state(spec, Rng(1)).to(device),
+                         {{0.3}, {0.2}});
+    }
+
+    std::unique_ptr<Classifier> model;
+    Trainer trainer;
+  };
+
+  // Five steps an epoch: the recording begins in the second of four.
+  static TrainOptions options(const char* precision, bool replay) {
+    TrainOptions options = testing::small_options();
+    options.epochs = 4;
+    options.precision = precision;
+    options.replay = replay;
+    return options;
+  }
+};
+
+TEST_F(GpuTraining, GivesTheCpusWeights) {
+  const at::Tensor expected = trained(at::kCPU, options("fp32", false));
+  EXPECT_TRUE(testing::close(trained(gpu, options("fp32", false)), expected,
+                             1e-3, 1e-2));
+}
+
+TEST_F(GpuTraining, ReplayedStepsAreTheStepsThemselves) {
+  for (const char* precision : {"fp32", "bf16"})
+    EXPECT_TRUE(testing::close(trained(gpu, options(precision, true)),
+                               trained(gpu, options(precision, false)), 1e-3,
+                               1e-2))
+        << precision;
+}
+
+TEST_F(GpuTraining, FiguresCountReplayedStepsToo) {
+  Setup replayed(gpu, options("fp32", true)),
+      plain(gpu, options("fp32", false));
+  while (!plain.trainer.done()) {
+    replayed.trainer.advance();
+    plain.trainer.advance();
+  }
+  for (int64_t epoch = 0; epoch < 4; ++epoch)
+    EXPECT_NEAR(replayed.trainer.figures(epoch).loss,
+                plain.trainer.figures(epoch).loss, 1e-2);
+}
+
+TEST_F(GpuTraining, RestoredBetweenReplaysGoesOn) {
+  Setup first(gpu, options("fp32", true)), second(gpu, options("fp32", true));
+  while (first.trainer.step() < 13)
+    first.trainer.advance();
+  while (second.trainer.step() < 11)
+    second.trainer.advance();
+  second.trainer.restore(first.trainer.save());
+  while (!first.trainer.done()) {
+    first.trainer.advance();
+    second.trainer.advance();
+  }
+  EXPECT_TRUE(testing::close(testing::all_numbers(second.trainer.state()).cpu(),
+                             testing::all_numbers(first.trainer.state()).cpu(),
+                             1e-3, 1e-2));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,6 +1,7 @@
 #include "sotta/adapt/adapter.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -74,7 +75,12 @@ StepResult Adapter::step(const at::Tensor& images) {
     pending_ += end - begin;
     samples_ += end - begin;
     begin = end;
-    if (completes) result.updates.push_back(update_window(result));
+    if (!completes) continue;
+    const auto start = std::chrono::steady_clock::now();
+    result.updates.push_back(update_window(result));
+    const std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - start;
+    result.update_seconds += took.count();
   }
   return result;
 }

@@ -236,6 +236,12 @@ TEST(Adapter, UnknownMethodSuggestsAKnownOne) {
   }
 }
 
+TEST(Adapter, TimesUpdatesApart) {
+  const auto adapter = make("tent");
+  EXPECT_EQ(adapter->step(golden_stream().slice(0, 0, 15)).update_seconds, 0);
+  EXPECT_GT(adapter->step(golden_stream().slice(0, 15, 16)).update_seconds, 0);
+}
+
 TEST(Adapter, UpdateIntervalMustBePositive) {
   EXPECT_THROW(make("sotta", 0), Error);
 }

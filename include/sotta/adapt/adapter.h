@@ -22,6 +22,10 @@ struct StepResult {
   // One per window that the call filled; often one or none.
   std::vector<UpdateReport> updates;
 
+  // The part of the call that went into updates. A GPU may still be at work on
+  // the last of them.
+  double update_seconds = 0;
+
   // What a guard found and did; empty if none tripped.
   std::string guard;
 };

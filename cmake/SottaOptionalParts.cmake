@@ -4,7 +4,14 @@
 find_package(ZLIB QUIET)
 find_package(JPEG QUIET)
 find_package(PNG QUIET)
-foreach(part ZLIB JPEG PNG)
+# LibTorch may come without its distributed part, the meeting place of several
+# processes.
+find_file(C10D_HEADER torch/csrc/distributed/c10d/TCPStore.hpp
+  PATHS ${TORCH_INCLUDE_DIRS} NO_CACHE)
+if(C10D_HEADER AND NOT APPLE)
+  set(C10D_FOUND ON)
+endif()
+foreach(part ZLIB JPEG PNG C10D)
   if(${part}_FOUND)
     set(SOTTA_WITH_${part} 1)
   else()

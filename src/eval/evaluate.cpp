@@ -8,23 +8,16 @@
 
 #include "sotta/core/error.h"
 
+#include "eval/check_fit.h"
+
 namespace sotta {
 namespace {
 
-void check_fit(const Classifier& model, const Dataset& data,
-               const EvaluateOptions& options) {
+void check_options(const EvaluateOptions& options) {
   require(options.batch >= 1, "batch",
           "expected at least 1, got " + std::to_string(options.batch));
   require(options.limit >= 0, "limit",
           "expected at least 0, got " + std::to_string(options.limit));
-  require(model.classes() == data.classes(), "evaluate",
-          "the model tells " + std::to_string(model.classes()) +
-              " classes apart, the dataset has " +
-              std::to_string(data.classes()));
-  require(model.channels() == data.shape().channels, "evaluate",
-          "the model takes images of " + std::to_string(model.channels()) +
-              " channels, the dataset has " +
-              std::to_string(data.shape().channels));
 }
 
 int64_t count_correct(const Classifier& model, const LabelledImages& batch) {
@@ -54,7 +47,8 @@ double EvaluateResult::accuracy() const {
 EvaluateResult evaluate(const Classifier& model, const Dataset& data,
                         const EvaluateOptions& options,
                         const ProgressCallback& progress) {
-  check_fit(model, data, options);
+  check_options(options);
+  check_fit(model, data, "evaluate");
   const c10::InferenceMode no_gradients;
   const int64_t total =
       options.limit == 0 ? data.size() : std::min(options.limit, data.size());

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include <c10/core/Device.h>
+
+#include "sotta/core/progress.h"
+#include "sotta/eval/cell.h"
+#include "sotta/eval/run_stream.h"
+
+namespace sotta {
+
+struct WorkbenchOptions {
+  std::filesystem::path data_root;
+  at::Device device = at::Device(at::kCPU);
+
+  // Cells that run side by side: so many streams' data are held at a time.
+  int64_t jobs = 1;
+};
+
+// Models, datasets, corrupted images, streams and the source model's outputs,
+// opened or made when a cell needs them and shared by the cells that follow.
+//
+// All methods may run at once.
+class Workbench {
+ public:
+  explicit Workbench(const WorkbenchOptions& options);
+  ~Workbench();
+  Workbench(const Workbench&) = delete;
+  Workbench& operator=(const Workbench&) = delete;
+
+  // Opens what the cell needs and makes its method once, on two images: an
+  // error that would end the cell ends it here, in a moment. Throws what
+  // opening and making them throws.
+  void check(const Cell& cell);
+
+  // The record of the cell before it is run.
+  RunRecord describe(const Cell& cell);
+
+  // Everything for run_stream().
+  RunTask prepare(const Cell& cell);
+
+ private:
+  class Store;
+  std::unique_ptr<Store> store_;
+};
+
+// prepare() and run_stream().
+RunResult run_cell(const Cell& cell, Workbench& bench,
+                   const ProgressCallback& progress = {});
+
+}  // namespace sotta

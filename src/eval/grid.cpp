@@ -1,0 +1,225 @@
+#include "sotta/eval/grid.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "sotta/adapt/make_adapter.h"
+#include "sotta/core/error.h"
+#include "sotta/corrupt/corruption.h"
+#include "sotta/data/catalog.h"
+#include "sotta/stream/scenario.h"
+
+namespace sotta {
+namespace {
+
+const std::string kAll = "all";
+const std::string kNoCorruption = "none";
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;)
+    words.push_back(word);
+  return words;
+}
+
+std::pair<std::string, std::string> parse_change(const std::string& word,
+                                                 const std::string& subject) {
+  const auto equals = word.find('=');
+  require(equals != std::string::npos && equals > 0, subject,
+          "expected option=value, got \"" + word + "\"");
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+// "METHOD option=value ..."
+GridRow parse_row(const std::string& text, const std::string& subject) {
+  const auto words = words_of(text);
+  require(!words.empty() && words[0].find('=') == std::string::npos, subject,
+          "expected a method and options, as in \"HC: sotta "
+          "memory=confident_fifo\", got \"" +
+              text + "\"");
+  GridRow row;
+  row.method = words[0];
+  for (size_t i = 1; i < words.size(); ++i)
+    row.changes.push_back(parse_change(words[i], subject));
+  return row;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> parts;
+  for (std::string part; std::getline(in, part, ',');)
+    parts.push_back(part);
+  return parts;
+}
+
+// A list of names with "all" replaced, each checked and named once.
+std::vector<std::string> resolve(const std::string& subject,
+                                 const std::vector<std::string>& names,
+                                 const std::vector<std::string>& all,
+                                 const std::vector<std::string>& known) {
+  std::vector<std::string> resolved;
+  const auto add = [&](const std::string& name) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fail_unknown_name(subject, name, known);
+    if (std::find(resolved.begin(), resolved.end(), name) == resolved.end())
+      resolved.push_back(name);
+  };
+  for (const auto& name : names)
+    for (const auto& one : name == kAll ? all : std::vector{name})
+      add(one);
+  require(!resolved.empty(), subject, "expected at least one");
+  return resolved;
+}
+
+std::vector<std::string> resolve_corruptions(const Grid& grid) {
+  auto known = corruption_names();
+  known.push_back(kNoCorruption);
+  return resolve("corruption", grid.corruptions, common_corruption_names(),
+                 known);
+}
+
+// A row of each method that `row` names.
+std::vector<GridRow> resolve_methods(const GridRow& row) {
+  std::vector<GridRow> rows;
+  for (const auto& method :
+       resolve("method", {row.method}, method_names(), method_names())) {
+    rows.push_back(row);
+    rows.back().method = method;
+  }
+  return rows;
+}
+
+std::string model_of_seed(std::string file, int64_t seed) {
+  const std::string mark = "{seed}";
+  const auto at = file.find(mark);
+  if (at != std::string::npos)
+    file.replace(at, mark.size(), std::to_string(seed));
+  return file;
+}
+
+std::string subject_of(const GridRow& row) {
+  return row.variant.empty() ? row.method : "variant \"" + row.variant + "\"";
+}
+
+Cell row_cell(const Grid& grid, const GridRow& row, int64_t classes) {
+  Cell cell;
+  cell.dataset = grid.dataset;
+  cell.method = row.method;
+  cell.variant = row.variant;
+  cell.preset = grid.preset;
+  cell.stream = grid.stream;
+  cell.attack = AttackOptions::preset(parse_preset(grid.preset), classes);
+  return cell;
+}
+
+// Sets an option in every cell that has it; one that none has is a mistake.
+void set_in_all(std::vector<Cell>& cells, const std::string& name,
+                const std::string& text, int64_t classes) {
+  std::vector<std::string> known;
+  bool found = false;
+  for (Cell& cell : cells) {
+    const auto names = cell_option_names(cell, classes);
+    known.insert(known.end(), names.begin(), names.end());
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    set_cell_option(cell, name, text, classes, "option");
+    found = true;
+  }
+  if (!found) fail_unknown_name("option", name, known);
+}
+
+// The cells of all rows without scenario, corruption and seed.
+std::vector<Cell> row_cells(const Grid& grid) {
+  const int64_t classes = find_dataset(grid.dataset).classes;
+  std::vector<GridRow> rows;
+  std::vector<Cell> cells;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const auto& group : grid.rows)
+    for (const auto& row : resolve_methods(group)) {
+      require(seen.emplace(row.method, row.variant).second, subject_of(row),
+              "is given twice for method " + row.method);
+      rows.push_back(row);
+      cells.push_back(row_cell(grid, row, classes));
+    }
+  require(!cells.empty(), "method", "expected at least one");
+
+  for (const auto& change : grid.changes)
+    set_in_all(cells, change.first, change.second, classes);
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (const auto& change : rows[i].changes)
+      set_cell_option(cells[i], change.first, change.second, classes,
+                      subject_of(rows[i]));
+  return cells;
+}
+
+}  // namespace
+
+GridRow parse_variant(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon != std::string::npos) {
+    GridRow row = parse_row(text.substr(colon + 1), "variant \"" + text + "\"");
+    row.variant = text.substr(0, colon);
+    return row;
+  }
+  GridRow row = parse_row(text, "variant \"" + text + "\"");
+  for (const auto& [name, value] : row.changes)
+    row.variant += (row.variant.empty() ? "" : " ") + name + "=" + value;
+  return row;
+}
+
+std::vector<GridRow> parse_sweep(const std::string& text) {
+  const std::string subject = "sweep \"" + text + "\"";
+  const GridRow row = parse_row(text, subject);
+  const auto several = [](const auto& change) {
+    return change.second.find(',') != std::string::npos;
+  };
+  const auto swept =
+      std::find_if(row.changes.begin(), row.changes.end(), several);
+  require(swept != row.changes.end(), subject,
+          "expected an option with several values, as in "
+          "\"sotta min_confidence=0.5,0.9\"");
+  require(std::count_if(row.changes.begin(), row.changes.end(), several) == 1,
+          subject, "expected one option with several values, got more");
+
+  std::vector<GridRow> rows;
+  for (const auto& value : split(swept->second)) {
+    GridRow one = row;
+    one.changes[static_cast<size_t>(swept - row.changes.begin())].second =
+        value;
+    one.variant = swept->first + "=" + value;
+    rows.push_back(one);
+  }
+  return rows;
+}
+
+std::vector<Cell> expand(const Grid& grid) {
+  const auto rows = row_cells(grid);
+  const auto scenarios =
+      resolve("scenario", grid.scenarios, scenario_names(), scenario_names());
+  const auto corruptions = resolve_corruptions(grid);
+  require(!grid.seeds.empty(), "seeds", "expected at least one");
+  require(grid.stream.severity >= 1 && grid.stream.severity <= kMaxSeverity,
+          "severity",
+          "expected 1 to 5, got " + std::to_string(grid.stream.severity));
+
+  std::vector<Cell> cells;
+  for (const auto& corruption : corruptions)
+    for (const int64_t seed : grid.seeds)
+      for (const auto& scenario : scenarios)
+        for (Cell cell : rows) {
+          cell.model = model_of_seed(grid.model, seed);
+          cell.stream.seed = seed;
+          cell.stream.scenario = scenario;
+          cell.stream.corruptions =
+              corruption == kNoCorruption ? "" : corruption;
+          // One set for near and far alike; the others have none.
+          if (scenario != "near" && scenario != "far")
+            cell.stream.foreign.clear();
+          validate(cell.stream);
+          cells.push_back(cell);
+        }
+  return cells;
+}
+
+}  // namespace sotta

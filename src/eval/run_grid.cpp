@@ -1,0 +1,244 @@
+#include "sotta/eval/run_grid.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "sotta/core/error.h"
+#include "sotta/core/threads.h"
+#include "sotta/record/run_identity.h"
+
+namespace sotta {
+namespace {
+
+// Between two questions whether another process has ended its cell.
+constexpr auto kPause = std::chrono::milliseconds(200);
+
+struct PendingCell {
+  Cell cell;
+  std::string identity;
+};
+
+std::string row_name(const RunRecord& record) {
+  return record.variant.empty() ? record.method
+                                : record.method + " (" + record.variant + ")";
+}
+
+std::string cell_name(const Cell& cell) {
+  const StreamOptions& stream = cell.stream;
+  return cell.method + (cell.variant.empty() ? "" : " (" + cell.variant + ")") +
+         ", " + stream.scenario + ", " +
+         (stream.corruptions.empty() ? "clean" : stream.corruptions) +
+         ", seed " + std::to_string(stream.seed);
+}
+
+bool same_stream(const Cell& a, const Cell& b) {
+  return a.stream.scenario == b.stream.scenario &&
+         a.stream.corruptions == b.stream.corruptions &&
+         a.stream.seed == b.stream.seed;
+}
+
+// A grid while it runs. What threads share is behind one lock.
+class GridRun {
+ public:
+  GridRun(Workbench& bench, RecordFolder& records, CellClaims& claims,
+          const GridCallback& callback)
+      : bench_(bench), records_(records), claims_(claims), tell_(callback) {}
+
+  // Opens everything, and sorts out what is recorded already.
+  void prepare(const std::vector<Cell>& cells) {
+    std::set<std::string> rows;
+    std::set<std::string> identities;
+    for (const Cell& cell : cells) {
+      const RunRecord record = bench_.describe(cell);
+      if (rows.insert(row_name(record)).second) bench_.check(cell);
+      const std::string identity = run_identity(record);
+      if (!identities.insert(identity).second) continue;
+      ++outcome_.progress.cells;
+      if (records_.has(identity))
+        ++outcome_.progress.earlier;
+      else
+        pending_.push_back({cell, identity});
+    }
+    for (const auto& record : records_.earlier())
+      if (identities.count(run_identity(record)) > 0) count(record);
+    say_what_is_recorded(identities);
+  }
+
+  GridOutcome run(int64_t jobs) {
+    run_in_threads(jobs, jobs, [this](int64_t) { work(); });
+    if (fatal_) std::rethrow_exception(fatal_);
+    return outcome_;
+  }
+
+ private:
+  // Other processes may not see this folder.
+  void say_what_is_recorded(const std::set<std::string>& identities) {
+    for (const auto& identity : identities)
+      if (records_.has(identity)) claims_.finish(identity);
+  }
+
+  void work() {
+    while (auto next = next_cell())
+      run_one(*next);
+  }
+
+  // The next cell that is ours; waits while others may yet leave us theirs.
+  std::optional<PendingCell> next_cell() {
+    std::unique_lock lock(mutex_);
+    size_t taken = 0;  // in a row
+    while (!ended_ && !pending_.empty()) {
+      if (taken == pending_.size()) {
+        wake_.wait_for(lock, kPause);
+        taken = 0;
+        if (!go_on()) return std::nullopt;
+        continue;
+      }
+      PendingCell next = std::move(pending_.front());
+      pending_.pop_front();
+      switch (ask(next.identity)) {
+        case CellClaims::Answer::kMine:
+          return next;
+        case CellClaims::Answer::kDone:
+          ++outcome_.progress.done;
+          break;
+        case CellClaims::Answer::kTaken:
+          pending_.push_back(std::move(next));
+          ++taken;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Without the others the running cells are finished, and that is all.
+  CellClaims::Answer ask(const std::string& identity) {
+    try {
+      return claims_.claim(identity);
+    } catch (const Error& error) {
+      outcome_.lost = error.what();
+      end();
+      return CellClaims::Answer::kTaken;
+    }
+  }
+
+  void run_one(const PendingCell& next) {
+    try {
+      const RunResult result =
+          run_cell(next.cell, bench_, [this](const Progress&) {
+            const std::lock_guard lock(mutex_);
+            return go_on();
+          });
+      if (result.stopped)
+        give_back(next.identity);
+      else
+        keep(next.identity, result.record);
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex_);
+      outcome_.failures.push_back(cell_name(next.cell) + ": " + error.what());
+      tell_others([&] { claims_.finish(next.identity); });
+    }
+  }
+
+  void keep(const std::string& identity, const RunRecord& record) {
+    const std::lock_guard lock(mutex_);
+    try {
+      records_.append(record);
+    } catch (...) {
+      // Nothing that follows could be written either.
+      fatal_ = std::current_exception();
+      end();
+      return;
+    }
+    ++outcome_.progress.done;
+    count(record);
+    tell_others([&] { claims_.finish(identity); });
+    go_on();
+  }
+
+  void give_back(const std::string& identity) {
+    const std::lock_guard lock(mutex_);
+    tell_others([&] { claims_.release(identity); });
+  }
+
+  template <class Message>
+  void tell_others(const Message& message) {
+    try {
+      message();
+    } catch (const Error& error) {
+      outcome_.lost = error.what();
+      end();
+    }
+  }
+
+  void count(const RunRecord& record) {
+    RowAverage& row = outcome_.progress.rows[row_name(record)];
+    row.sum += record.accuracy;
+    ++row.cells;
+  }
+
+  // Shows where we are. False if running cells are to be dropped.
+  bool go_on() {
+    if (outcome_.stopped || fatal_) return false;
+    if (tell_ && !tell_(outcome_.progress)) {
+      outcome_.stopped = true;
+      end();
+    }
+    return !outcome_.stopped;
+  }
+
+  void end() {
+    ended_ = true;
+    wake_.notify_all();
+  }
+
+  Workbench& bench_;
+  RecordFolder& records_;
+  CellClaims& claims_;
+  const GridCallback& tell_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<PendingCell> pending_;
+  bool ended_ = false;  // begin no further cell
+  std::exception_ptr fatal_;
+  GridOutcome outcome_;
+};
+
+}  // namespace
+
+std::vector<Cell> shard(const std::vector<Cell>& cells, int64_t i, int64_t n) {
+  require(n >= 1 && i >= 0 && i < n, "shard",
+          "expected i/n with i from 0 to n-1, got " + std::to_string(i) + "/" +
+              std::to_string(n));
+  // Cells of one stream share work and follow one another.
+  std::vector<size_t> stream_of(cells.size());
+  size_t streams = 0;
+  for (size_t k = 0; k < cells.size(); ++k) {
+    if (k > 0 && !same_stream(cells[k - 1], cells[k])) ++streams;
+    stream_of[k] = streams;
+  }
+  const bool enough = streams + 1 >= static_cast<size_t>(n);
+  std::vector<Cell> share;
+  for (size_t k = 0; k < cells.size(); ++k)
+    if ((enough ? stream_of[k] : k) % static_cast<size_t>(n) ==
+        static_cast<size_t>(i))
+      share.push_back(cells[k]);
+  return share;
+}
+
+GridOutcome run_grid(const std::vector<Cell>& cells, int64_t jobs,
+                     Workbench& bench, RecordFolder& records,
+                     CellClaims& claims, const GridCallback& progress) {
+  require(jobs >= 1, "jobs",
+          "expected at least 1, got " + std::to_string(jobs));
+  GridRun run(bench, records, claims, progress);
+  run.prepare(cells);
+  return run.run(jobs);
+}
+
+}  // namespace sotta

@@ -1,0 +1,110 @@
+#include "eval/source_outputs.h"
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
+#include "sotta/adapt/lame.h"
+#include "sotta/adapt/make_adapter.h"
+
+#include "eval/stopwatch.h"
+
+namespace sotta {
+namespace {
+
+// Logits [N, K] of a part of a window from the model's logits and features.
+using Rule = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
+
+class ReplayedMethod : public Method {
+ public:
+  ReplayedMethod(std::unique_ptr<Method> method, Rule rule,
+                 std::shared_ptr<const SourceOutputs> outputs)
+      : method_(std::move(method)),
+        rule_(std::move(rule)),
+        outputs_(std::move(outputs)) {}
+
+  at::Tensor predict(const at::Tensor& images) const override {
+    return method_->predict(images);
+  }
+
+  Observation observe(const at::Tensor& images, bool) override {
+    const int64_t count = images.size(0);
+    Observation seen;
+    seen.logits = rule_(outputs_->logits.narrow(0, position_, count),
+                        outputs_->features.narrow(0, position_, count));
+    seen.prediction = classify(seen.logits);
+    seen.verdicts.assign(static_cast<size_t>(count), Verdict::kNotScreened);
+    position_ += count;
+    return seen;
+  }
+
+  UpdateReport update() override { return method_->update(); }
+
+  void exchange(StateArchive& archive) override {
+    archive("replay.position", position_);
+    method_->exchange(archive);
+  }
+
+  ModelState state() const override { return method_->state(); }
+
+ private:
+  std::unique_ptr<Method> method_;
+  Rule rule_;
+  std::shared_ptr<const SourceOutputs> outputs_;
+  int64_t position_ = 0;
+};
+
+Rule lame_rule(Preset preset, int64_t classes, const OptionMap& changes) {
+  LameOptions options = LameOptions::preset(preset, classes);
+  assign_options(options, changes, "lame");
+  return [options](const at::Tensor& logits, const at::Tensor& features) {
+    return laplacian_assignment(logits, neighbour_matrix(features, options),
+                                options)
+        .clamp_min(1e-20)
+        .log();
+  };
+}
+
+}  // namespace
+
+SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
+                             Stream& stream) {
+  const at::NoGradGuard no_gradients;
+  const at::Device device = model.source().affine.device();
+  std::vector<at::Tensor> logits, features;
+  SourceOutputs outputs;
+  while (stream.position() < stream.size()) {
+    const at::Tensor images = stream.next(plan.options().window).to(device);
+    const Stopwatch watch;
+    const ForwardResult result =
+        model.forward(images, model.source(), NormStats::running());
+    outputs.seconds += watch.seconds();
+    logits.push_back(result.logits);
+    features.push_back(result.features);
+  }
+  outputs.logits = at::cat(logits);
+  outputs.features = at::cat(features);
+  return outputs;
+}
+
+bool uses_source_outputs(const std::string& method) {
+  return method == "source" || method == "lame";
+}
+
+std::unique_ptr<Method> make_replayed_method(
+    const std::string& method, const MethodContext& context, Preset preset,
+    const OptionMap& changes, std::shared_ptr<const SourceOutputs> outputs) {
+  Rule rule = [](const at::Tensor& logits, const at::Tensor&) {
+    return logits;
+  };
+  if (method == "lame")
+    rule = lame_rule(preset, context.model->classes(), changes);
+  return std::make_unique<ReplayedMethod>(
+      make_method(method, context, preset, changes), std::move(rule),
+      std::move(outputs));
+}
+
+}  // namespace sotta

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/adapt/method.h"
+#include "sotta/adapt/preset.h"
+#include "sotta/core/options.h"
+#include "sotta/stream/stream.h"
+
+namespace sotta {
+
+// What the source model says of a whole stream. Source and LAME ask for nothing
+// else, so one pass serves both.
+struct SourceOutputs {
+  at::Tensor logits;    // [N, K], on the model's device
+  at::Tensor features;  // [N, F]
+  double seconds = 0;   // what the pass took
+};
+
+// Runs the model over the stream in its windows, so that the numbers are those
+// of a run without sharing, bit for bit.
+SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
+                             Stream& stream);
+
+// Methods that can replay such outputs.
+bool uses_source_outputs(const std::string& method);
+
+// The method with its outputs at hand. It takes one row per image in the order
+// of the stream; predict() alone asks the model. Throws Error(kInvalid) for
+// options out of range.
+std::unique_ptr<Method> make_replayed_method(
+    const std::string& method, const MethodContext& context, Preset preset,
+    const OptionMap& changes, std::shared_ptr<const SourceOutputs> outputs);
+
+}  // namespace sotta

@@ -1,0 +1,160 @@
+#include "sotta/eval/grid.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/adapt/make_adapter.h"
+
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+Grid small_grid() {
+  Grid grid;
+  grid.dataset = "cifar10";
+  grid.model = "net_s{seed}.safetensors";
+  grid.rows = {{"", "tent", {}}, {"", "sotta", {}}};
+  grid.scenarios = {"benign", "noise"};
+  grid.corruptions = {"fog", "none"};
+  grid.seeds = {0, 1};
+  return grid;
+}
+
+TEST(ParseVariant, ReadsNameMethodAndOptions) {
+  const GridRow row =
+      parse_variant("HC + ESM: sotta memory=confident_fifo frozen=");
+  EXPECT_EQ(row.variant, "HC + ESM");
+  EXPECT_EQ(row.method, "sotta");
+  EXPECT_EQ(row.changes,
+            (Changes{{"memory", "confident_fifo"}, {"frozen", ""}}));
+}
+
+TEST(ParseVariant, IsNamedAfterItsOptionsOtherwise) {
+  EXPECT_EQ(parse_variant("sotta memory=fifo sharpness=false").variant,
+            "memory=fifo sharpness=false");
+}
+
+TEST(ParseVariant, RefusesWhatIsNoRow) {
+  expect_error(ErrorKind::kInvalid, "expected a method",
+               [] { parse_variant("HC:"); });
+  expect_error(ErrorKind::kInvalid, "expected a method",
+               [] { parse_variant("memory=fifo"); });
+  expect_error(ErrorKind::kInvalid, "expected option=value, got \"fifo\"",
+               [] { parse_variant("HC: sotta fifo"); });
+}
+
+TEST(ParseSweep, GivesARowPerValue) {
+  const auto rows = parse_sweep("sotta min_confidence=0.5,0.9 memory=fifo");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].variant, "min_confidence=0.5");
+  EXPECT_EQ(rows[1].changes,
+            (Changes{{"min_confidence", "0.9"}, {"memory", "fifo"}}));
+}
+
+TEST(ParseSweep, VariesExactlyOneOption) {
+  expect_error(ErrorKind::kInvalid, "several values",
+               [] { parse_sweep("sotta memory=fifo"); });
+  expect_error(ErrorKind::kInvalid, "got more",
+               [] { parse_sweep("sotta a=1,2 b=3,4"); });
+}
+
+TEST(Expand, CrossesRowsScenariosCorruptionsAndSeeds) {
+  const auto cells = expand(small_grid());
+  ASSERT_EQ(cells.size(), 16u);
+
+  // Cells of one stream follow one another.
+  EXPECT_EQ(cells[0].method, "tent");
+  EXPECT_EQ(cells[1].method, "sotta");
+  EXPECT_EQ(cells[1].stream.scenario, "benign");
+  EXPECT_EQ(cells[2].stream.scenario, "noise");
+  EXPECT_EQ(cells[3].stream.seed, 0);
+  EXPECT_EQ(cells[4].stream.seed, 1);
+  EXPECT_EQ(cells[4].model, "net_s1.safetensors");
+  EXPECT_EQ(cells[7].stream.corruptions, "fog");
+  EXPECT_EQ(cells[8].stream.corruptions, "");
+}
+
+TEST(Expand, AllStandsForEveryMethodScenarioAndTheFifteenCorruptions) {
+  Grid grid = small_grid();
+  grid.rows = {{"", "all", {}}};
+  grid.scenarios = {"all"};
+  grid.corruptions = {"all"};
+  EXPECT_EQ(expand(grid).size(), method_names().size() * 5 * 15 * 2);
+}
+
+TEST(Expand, NamesGivenTwiceCountOnce) {
+  Grid grid = small_grid();
+  grid.scenarios = {"noise", "noise"};
+  EXPECT_EQ(expand(grid).size(), 8u);
+}
+
+TEST(Expand, RowsChangeWhatAllCellsHaveInCommon) {
+  Grid grid = small_grid();
+  grid.changes = {{"foreign_count", "100"}, {"attack_steps", "2"}};
+  grid.rows = {{"few", "sotta", {{"foreign_count", "50"}}}, {"", "sotta", {}}};
+  const auto cells = expand(grid);
+  EXPECT_EQ(cells[0].stream.foreign_count, 50);
+  EXPECT_EQ(cells[1].stream.foreign_count, 100);
+  EXPECT_EQ(cells[0].attack.steps, 2);
+}
+
+TEST(Expand, CommonChangesReachTheMethodsThatHaveTheOption) {
+  Grid grid = small_grid();
+  grid.changes = {{"min_confidence", "0.5"}};
+  const auto cells = expand(grid);
+  EXPECT_TRUE(cells[0].method_changes.empty());
+  EXPECT_EQ(cells[1].method_changes.count("min_confidence"), 1u);
+
+  grid.changes = {{"min_confidense", "0.5"}};
+  expect_error(ErrorKind::kInvalid, "did you mean \"min_confidence\"",
+               [&] { expand(grid); });
+}
+
+TEST(Expand, AForeignSetIsForNearAndFar) {
+  Grid grid = small_grid();
+  grid.scenarios = {"far", "noise"};
+  grid.stream.foreign = "mnist:train";
+  const auto cells = expand(grid);
+  EXPECT_EQ(cells[0].stream.foreign, "mnist:train");
+  EXPECT_EQ(cells[2].stream.foreign, "");
+}
+
+TEST(Expand, RefusesUnknownNames) {
+  const auto refuses = [](const std::string& text, auto change) {
+    Grid grid = small_grid();
+    change(grid);
+    expect_error(ErrorKind::kInvalid, text, [&] { expand(grid); });
+  };
+  refuses("did you mean \"sotta\"", [](Grid& g) {
+    g.rows = {{"", "sota", {}}};
+  });
+  refuses("did you mean \"noise\"", [](Grid& g) { g.scenarios = {"noize"}; });
+  refuses("did you mean \"fog\"", [](Grid& g) { g.corruptions = {"fogg"}; });
+  refuses("did you mean \"cifar10\"", [](Grid& g) { g.dataset = "cifar1"; });
+  refuses("variant \"x\": unknown name \"memmory\"", [](Grid& g) {
+    g.rows = {{"x", "sotta", {{"memmory", "fifo"}}}};
+  });
+  refuses("preset", [](Grid& g) { g.preset = "published"; });
+  refuses("severity", [](Grid& g) { g.stream.severity = 6; });
+}
+
+TEST(Expand, RefusesEmptyAxesAndTwins) {
+  const auto refuses = [](const std::string& text, auto change) {
+    Grid grid = small_grid();
+    change(grid);
+    expect_error(ErrorKind::kInvalid, text, [&] { expand(grid); });
+  };
+  refuses("method", [](Grid& g) { g.rows.clear(); });
+  refuses("scenario", [](Grid& g) { g.scenarios.clear(); });
+  refuses("seeds", [](Grid& g) { g.seeds.clear(); });
+  refuses("given twice", [](Grid& g) {
+    g.rows = {{"", "tent", {}}, {"", "all", {}}};
+  });
+}
+
+}  // namespace
+}  // namespace sotta

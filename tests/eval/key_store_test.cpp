@@ -1,0 +1,67 @@
+#include "eval/key_store.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sotta/core/error.h"
+
+namespace sotta {
+namespace {
+
+// A port that is free now.
+int64_t free_port() {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  bind(listener, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  close(listener);
+  return ntohs(address.sin_port);
+}
+
+// Null where LibTorch has no store.
+std::unique_ptr<KeyStore> connect(int64_t rank, int64_t port) {
+  RankOptions options;
+  options.rank = rank;
+  options.world = 2;
+  options.port = port;
+  options.patience = 10;
+  try {
+    return connect_key_store(options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+    return nullptr;
+  }
+}
+
+TEST(KeyStore, TwoProcessesSeeTheSameValues) {
+  const int64_t port = free_port();
+  const auto host = connect(0, port);
+  if (!host) GTEST_SKIP() << "LibTorch without c10d";
+  const auto guest = connect(1, port);
+
+  EXPECT_EQ(host->compare_set("a", "", "first"), "first");
+  EXPECT_EQ(guest->compare_set("a", "", "second"), "first");
+  EXPECT_EQ(guest->compare_set("a", "first", "second"), "second");
+  host->set("a", "third");
+  EXPECT_EQ(guest->compare_set("a", "", "fourth"), "third");
+  EXPECT_EQ(host->add("n", 2), 2);
+  EXPECT_EQ(guest->add("n", 0), 2);
+}
+
+TEST(KeyStore, SaysSoWhenTheHostIsGone) {
+  const int64_t port = free_port();
+  auto host = connect(0, port);
+  if (!host) GTEST_SKIP() << "LibTorch without c10d";
+  const auto guest = connect(1, port);
+  host.reset();
+  EXPECT_THROW(guest->add("n", 1), Error);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,204 @@
+#include "sotta/eval/run_grid.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "sotta/record/record_file.h"
+#include "sotta/record/run_identity.h"
+
+#include "tests/eval/tiny_bench.h"
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+using testing::TempDir;
+using testing::timeless;
+using testing::TinyBench;
+
+// Eight cells: two methods on two seeds of two scenarios.
+Grid eight_cells(const TinyBench& tiny) {
+  Grid grid = tiny.grid();
+  grid.scenarios = {"benign", "noise"};
+  grid.seeds = {0, 1};
+  return grid;
+}
+
+GridOutcome run(const TinyBench& tiny, const std::filesystem::path& folder,
+                const std::vector<Cell>& cells, int64_t jobs = 1,
+                const GridCallback& progress = {}) {
+  WorkbenchOptions options;
+  options.data_root = tiny.root();
+  options.jobs = jobs;
+  Workbench bench(options);
+  RecordFolder records(folder, "");
+  const auto claims = make_local_claims();
+  return run_grid(cells, jobs, bench, records, *claims, progress);
+}
+
+// By identity, without times.
+std::map<std::string, std::string> results_in(
+    const std::filesystem::path& folder) {
+  std::map<std::string, std::string> results;
+  for (const auto& record : read_record_folder(folder))
+    results[run_identity(record)] = to_json(timeless(record));
+  return results;
+}
+
+TEST(RunGrid, RecordsEveryCellOnce) {
+  const TinyBench tiny;
+  const TempDir dir;
+  const auto outcome = run(tiny, dir.path(), expand(eight_cells(tiny)));
+  EXPECT_EQ(outcome.progress.cells, 8);
+  EXPECT_EQ(outcome.progress.done, 8);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(read_records(dir / "records.jsonl").size(), 8u);
+  EXPECT_EQ(outcome.progress.rows.at("sotta").cells, 4);
+}
+
+TEST(RunGrid, RunsCellsSideBySideWithTheSameResults) {
+  const TinyBench tiny;
+  const TempDir one, three;
+  const auto cells = expand(eight_cells(tiny));
+  run(tiny, one.path(), cells, 1);
+  run(tiny, three.path(), cells, 3);
+  EXPECT_EQ(results_in(one.path()), results_in(three.path()));
+}
+
+TEST(RunGrid, ContinuesWhereItWasStopped) {
+  const TinyBench tiny;
+  const TempDir whole, parts;
+  const auto cells = expand(eight_cells(tiny));
+  run(tiny, whole.path(), cells);
+
+  const auto stopped =
+      run(tiny, parts.path(), cells, 1,
+          [](const GridProgress& now) { return now.done < 3; });
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_EQ(stopped.progress.done, 3);
+  // A crash may leave a line half-written.
+  std::ofstream(parts / "records.jsonl", std::ios::app) << "{\"format\":2,";
+
+  const auto rest = run(tiny, parts.path(), cells);
+  EXPECT_EQ(rest.progress.earlier, 3);
+  EXPECT_EQ(rest.progress.done, 5);
+  EXPECT_EQ(results_in(parts.path()), results_in(whole.path()));
+  EXPECT_EQ(read_records(parts / "records.jsonl").size(), 8u);
+}
+
+TEST(RunGrid, RunsNothingTwice) {
+  const TinyBench tiny;
+  const TempDir dir;
+  const auto cells = expand(eight_cells(tiny));
+  run(tiny, dir.path(), cells);
+  const auto again = run(tiny, dir.path(), cells);
+  EXPECT_EQ(again.progress.earlier, 8);
+  EXPECT_EQ(again.progress.done, 0);
+  EXPECT_EQ(again.progress.rows.at("sotta").cells, 4);
+}
+
+TEST(RunGrid, StopsBeforeTheFirstCellIfARowIsWrong) {
+  const TinyBench tiny;
+  const TempDir dir;
+  Grid grid = tiny.grid();
+  grid.rows.push_back({"bad", "sotta", {{"stats_momentum", "7"}}});
+  expect_error(ErrorKind::kInvalid, "stats_momentum",
+               [&] { run(tiny, dir.path(), expand(grid)); });
+  EXPECT_TRUE(read_record_folder(dir.path()).empty());
+}
+
+TEST(RunGrid, AFailedCellDoesNotStopTheOthers) {
+  const TinyBench tiny;
+  const TempDir dir;
+  Grid grid = tiny.grid();
+  // Found only when the cell runs: there are no whole windows to plan.
+  grid.scenarios = {"benign", "noise"};
+  grid.stream.whole_windows = true;
+  grid.stream.limit = 10;
+  const auto outcome = run(tiny, dir.path(), expand(grid));
+  EXPECT_EQ(outcome.failures.size(), 2u);
+  EXPECT_EQ(outcome.progress.done, 2);
+  EXPECT_NE(outcome.failures[0].find("bn_stats, benign, clean, seed 0"),
+            std::string::npos);
+}
+
+// Another process that has one cell and has finished a second.
+class OtherProcess : public CellClaims {
+ public:
+  Answer claim(const std::string& identity) override {
+    if (identity == finished) return Answer::kDone;
+    if (identity == running && asked++ < 2) return Answer::kTaken;
+    if (identity == unreachable)
+      fail(ErrorKind::kIo, "rank 0", "cannot be reached");
+    return Answer::kMine;
+  }
+  void finish(const std::string&) override {}
+  void release(const std::string&) override {}
+
+  std::string finished, running, unreachable;
+  int asked = 0;
+};
+
+class WithOthers : public ::testing::Test {
+ protected:
+  WithOthers() : bench_(options()), records_(dir_.path(), "rank1") {
+    cells_ = expand(eight_cells(tiny_));
+  }
+
+  WorkbenchOptions options() const {
+    WorkbenchOptions options;
+    options.data_root = tiny_.root();
+    return options;
+  }
+  std::string identity(size_t cell) {
+    return run_identity(bench_.describe(cells_[cell]));
+  }
+
+  TinyBench tiny_;
+  TempDir dir_;
+  Workbench bench_;
+  RecordFolder records_;
+  std::vector<Cell> cells_;
+};
+
+TEST_F(WithOthers, LeavesTheirCellsAndTakesOverWhatTheyLose) {
+  OtherProcess other;
+  other.finished = identity(2);
+  other.running = identity(0);
+  const auto outcome = run_grid(cells_, 1, bench_, records_, other);
+  EXPECT_EQ(outcome.progress.done, 8);
+  EXPECT_FALSE(records_.has(identity(2)));
+  EXPECT_TRUE(records_.has(identity(0)));
+}
+
+TEST_F(WithOthers, EndsCleanlyWhenTheyCannotBeReached) {
+  OtherProcess other;
+  other.unreachable = identity(3);
+  const auto outcome = run_grid(cells_, 1, bench_, records_, other);
+  EXPECT_NE(outcome.lost.find("rank 0"), std::string::npos);
+  EXPECT_EQ(read_records(records_.file()).size(), 3u);
+}
+
+TEST(Shard, GivesWholeStreamsAndEveryCellOnce) {
+  const TinyBench tiny;
+  const auto cells = expand(eight_cells(tiny));
+  const auto first = shard(cells, 0, 2);
+  const auto second = shard(cells, 1, 2);
+  ASSERT_EQ(first.size(), 4u);
+  ASSERT_EQ(second.size(), 4u);
+  EXPECT_EQ(first[0].stream.scenario, first[1].stream.scenario);
+  EXPECT_NE(first[0].stream.scenario, second[0].stream.scenario);
+}
+
+TEST(Shard, SplitsStreamsIfThereAreTooFew) {
+  const TinyBench tiny;
+  const auto cells = expand(eight_cells(tiny));
+  for (int64_t i = 0; i < 8; ++i)
+    EXPECT_EQ(shard(cells, i, 8).size(), 1u);
+  expect_error(ErrorKind::kInvalid, "shard", [&] { shard(cells, 2, 2); });
+}
+
+}  // namespace
+}  // namespace sotta

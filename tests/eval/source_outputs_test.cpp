@@ -1,0 +1,93 @@
+#include "eval/source_outputs.h"
+
+#include <ATen/ops/randint.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "sotta/adapt/make_adapter.h"
+#include "sotta/models/resnet.h"
+
+namespace sotta {
+namespace {
+
+struct Bench {
+  std::shared_ptr<const Classifier> model;
+  StreamSources sources;
+  std::shared_ptr<const StreamPlan> plan;
+};
+
+Bench make_bench() {
+  ResNetSpec spec;
+  spec.widths = {4, 8};
+  spec.blocks = {1, 1};
+  spec.channels = 1;
+  Bench bench;
+  bench.model =
+      make_resnet(spec, random_resnet_state(spec, Rng(5)), {{0.5}, {0.2}});
+  bench.sources.name = "test";
+  bench.sources.domains = {
+      {"clean",
+       std::make_shared<TensorDataset>(
+           LabelledImages{at::randint(256, {21, 1, 8, 8}).to(at::kByte),
+                          at::zeros({21}, at::kLong)},
+           10, "test")}};
+  StreamOptions options;
+  options.scenario = "noise";
+  options.window = 8;
+  bench.plan = std::make_shared<const StreamPlan>(options, bench.sources);
+  return bench;
+}
+
+class ReplayedMethod : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ReplayedMethod, PredictsTheSameBits) {
+  const Bench bench = make_bench();
+  MethodContext context;
+  context.model = bench.model;
+  context.update_interval = 8;
+  Stream whole(bench.plan, bench.sources);
+  const auto outputs = std::make_shared<const SourceOutputs>(
+      source_outputs(*bench.model, *bench.plan, whole));
+
+  Adapter direct(GetParam(), make_method(GetParam(), context), context);
+  Adapter replayed(
+      GetParam(),
+      make_replayed_method(GetParam(), context, Preset::kClean, {}, outputs),
+      context);
+  Stream stream(bench.plan, bench.sources);
+  while (stream.position() < stream.size()) {
+    const at::Tensor images = stream.next(8);
+    EXPECT_TRUE(direct.step(images).logits.equal(replayed.step(images).logits));
+  }
+  EXPECT_GT(outputs->seconds, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, ReplayedMethod,
+                         ::testing::Values("source", "lame"));
+
+TEST(SourceOutputs, ServeTwoMethodsOnly) {
+  EXPECT_TRUE(uses_source_outputs("source"));
+  EXPECT_TRUE(uses_source_outputs("lame"));
+  EXPECT_FALSE(uses_source_outputs("bn_stats"));
+}
+
+TEST(SourceOutputs, AReplayedMethodCanBeTakenBack) {
+  const Bench bench = make_bench();
+  MethodContext context;
+  context.model = bench.model;
+  Stream stream(bench.plan, bench.sources);
+  const auto outputs = std::make_shared<const SourceOutputs>(
+      source_outputs(*bench.model, *bench.plan, stream));
+  Adapter adapter(
+      "source",
+      make_replayed_method("source", context, Preset::kClean, {}, outputs),
+      context);
+  const Snapshot start = adapter.snapshot();
+  const at::Tensor images = stream.read(0, 8);
+  const at::Tensor first = adapter.step(images).logits;
+  adapter.restore(start);
+  EXPECT_TRUE(adapter.step(images).logits.equal(first));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,139 @@
+#include "eval/store_claims.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+using Answer = CellClaims::Answer;
+
+class MemoryStore : public KeyStore {
+ public:
+  std::string compare_set(const std::string& key, const std::string& expected,
+                          const std::string& desired) override {
+    std::string& value = values_[key];
+    if (value == expected) value = desired;
+    return value;
+  }
+  void set(const std::string& key, const std::string& value) override {
+    values_[key] = value;
+  }
+  int64_t add(const std::string& key, int64_t amount) override {
+    return counters_[key] += amount;
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+  std::map<std::string, int64_t> counters_;
+};
+
+class StoreClaimsTest : public ::testing::Test {
+ protected:
+  StoreClaims rank(int64_t rank, const std::string& nonce = "first") {
+    RankOptions options;
+    options.rank = rank;
+    options.world = 3;
+    options.lost_after = 10;
+    return StoreClaims(store_, options, nonce, [this] { return now_; });
+  }
+
+  std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  double now_ = 1000;
+};
+
+TEST_F(StoreClaimsTest, ACellHasOneOwner) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  EXPECT_EQ(zero.claim("a"), Answer::kMine);
+  EXPECT_EQ(one.claim("a"), Answer::kTaken);
+  EXPECT_EQ(one.claim("b"), Answer::kMine);
+  EXPECT_EQ(zero.claim("b"), Answer::kTaken);
+}
+
+TEST_F(StoreClaimsTest, AFinishedCellIsDoneForAll) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  zero.claim("a");
+  zero.finish("a");
+  EXPECT_EQ(one.claim("a"), Answer::kDone);
+  EXPECT_EQ(zero.claim("a"), Answer::kDone);
+}
+
+TEST_F(StoreClaimsTest, ACellThatWasGivenBackIsFree) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  zero.claim("a");
+  zero.release("a");
+  EXPECT_EQ(one.claim("a"), Answer::kMine);
+  EXPECT_EQ(zero.claim("a"), Answer::kTaken);
+}
+
+TEST_F(StoreClaimsTest, OnlyTheOwnerGivesBack) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  zero.claim("a");
+  one.release("a");
+  EXPECT_EQ(one.claim("a"), Answer::kTaken);
+}
+
+TEST_F(StoreClaimsTest, TheCellOfADeadRankIsTakenOverOnce) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  auto two = rank(2);
+  one.beat();
+  one.claim("a");
+  EXPECT_EQ(zero.claim("a"), Answer::kTaken);
+  EXPECT_EQ(two.claim("a"), Answer::kTaken);
+
+  now_ += 11;
+  EXPECT_EQ(zero.claim("a"), Answer::kMine);
+  zero.beat();
+  EXPECT_EQ(two.claim("a"), Answer::kTaken);
+}
+
+TEST_F(StoreClaimsTest, ALivingRankKeepsItsCellHoweverLong) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  one.claim("a");
+  for (int i = 0; i < 5; ++i) {
+    one.beat();
+    EXPECT_EQ(zero.claim("a"), Answer::kTaken);
+    now_ += 9;
+  }
+}
+
+TEST_F(StoreClaimsTest, ARestartedRankTakesItsOldCellsAtOnce) {
+  auto before = rank(1, "first");
+  before.claim("a");
+  auto after = rank(1, "second");
+  EXPECT_EQ(after.claim("a"), Answer::kMine);
+}
+
+TEST_F(StoreClaimsTest, IsAloneWhenAllOthersLeftOrDied) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  one.beat();
+  EXPECT_FALSE(zero.alone());
+  one.leave();
+  EXPECT_FALSE(zero.alone());  // rank 2 may yet come
+  now_ += 11;
+  EXPECT_TRUE(zero.alone());
+}
+
+TEST(MakeStoreClaims, RefusesARankOutsideTheWorld) {
+  RankOptions options;
+  options.rank = 2;
+  options.world = 2;
+  expect_error(ErrorKind::kInvalid, "rank: expected 0 to 1, got 2",
+               [&] { make_store_claims(options); });
+  options.rank = 0;
+  options.port = 0;
+  expect_error(ErrorKind::kInvalid, "port",
+               [&] { make_store_claims(options); });
+}
+
+}  // namespace
+}  // namespace sotta

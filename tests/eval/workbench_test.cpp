@@ -1,0 +1,119 @@
+#include "sotta/eval/workbench.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "sotta/record/run_identity.h"
+
+#include "tests/eval/tiny_bench.h"
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+using testing::timeless;
+using testing::TinyBench;
+
+Cell first_cell(const Grid& grid) {
+  return expand(grid).front();
+}
+
+WorkbenchOptions options_of(const TinyBench& tiny) {
+  WorkbenchOptions options;
+  options.data_root = tiny.root();
+  return options;
+}
+
+RunRecord run(const Cell& cell, const TinyBench& tiny) {
+  Workbench bench(options_of(tiny));
+  return run_cell(cell, bench).record;
+}
+
+TEST(Workbench, RunsACellAndSaysWhatItWas) {
+  const TinyBench tiny;
+  const RunRecord record = run(first_cell(tiny.grid()), tiny);
+  EXPECT_EQ(record.method, "bn_stats");
+  EXPECT_EQ(record.scenario, "noise");
+  EXPECT_EQ(record.samples, 20);
+  EXPECT_EQ(record.foreign, 20);
+  EXPECT_EQ(record.device, "cpu");
+  EXPECT_EQ(record.engine, "libtorch");
+  EXPECT_EQ(std::get<std::string>(record.options.at("model_checksum")).size(),
+            16u);
+}
+
+TEST(Workbench, ARunHasTheIdentityThatWasAnnounced) {
+  const TinyBench tiny;
+  Workbench bench(options_of(tiny));
+  const Cell cell = first_cell(tiny.grid());
+  EXPECT_EQ(run_identity(bench.describe(cell)),
+            run_identity(run_cell(cell, bench).record));
+}
+
+TEST(Workbench, SharedWorkChangesNothing) {
+  const TinyBench tiny;
+  Grid grid = tiny.grid();
+  grid.rows = {{"", "source", {}}, {"", "lame", {}}, {"", "eata", {}}};
+  grid.corruptions = {"gaussian_noise"};
+  const auto cells = expand(grid);
+  Workbench shared(options_of(tiny));
+  for (const Cell& cell : cells)
+    EXPECT_EQ(to_json(timeless(run_cell(cell, shared).record)),
+              to_json(timeless(run(cell, tiny))))
+        << cell.method;
+}
+
+TEST(Workbench, ScreensWithOdinIfAThresholdIsSet) {
+  const TinyBench tiny;
+  Grid grid = tiny.grid();
+  grid.rows = {{"all flagged", "tent", {{"odin_threshold", "0.999"}}}};
+  const RunRecord record = run(first_cell(grid), tiny);
+  EXPECT_EQ(record.admitted + record.admitted_foreign, 0);
+}
+
+TEST(Workbench, FindsForeignImagesOfAnotherSet) {
+  const TinyBench tiny;
+  Grid grid = tiny.grid();
+  grid.scenarios = {"far"};
+  const RunRecord record = run(first_cell(grid), tiny);
+  EXPECT_EQ(record.foreign, 20);
+  EXPECT_EQ(std::get<std::string>(record.options.at("foreign")), "mnist:test");
+}
+
+TEST(Workbench, MixesForeignImagesIntoThePapersSourceImages) {
+  const TinyBench tiny;
+  Grid grid = tiny.grid();
+  grid.rows = {{"", "eata", {}}};
+  grid.preset = "paper";
+  EXPECT_EQ(run(first_cell(grid), tiny).samples, 20);
+}
+
+TEST(Workbench, CheckFindsWhatIsMissing) {
+  const TinyBench tiny;
+  Workbench bench(options_of(tiny));
+  Cell cell = first_cell(tiny.grid());
+  bench.check(cell);
+
+  cell.model = "none.safetensors";
+  expect_error(ErrorKind::kNotFound, "none.safetensors",
+               [&] { bench.check(cell); });
+
+  cell = first_cell(tiny.grid());
+  cell.stream.scenario = "near";
+  expect_error(ErrorKind::kNotFound, "cifar100", [&] { bench.check(cell); });
+
+  cell = first_cell(tiny.grid());
+  cell.method = "sotta";
+  cell.method_changes["min_confidence"] = 2.0;
+  expect_error(ErrorKind::kInvalid, "min_confidence",
+               [&] { bench.check(cell); });
+
+  cell = first_cell(tiny.grid());
+  cell.dataset = "mnist";
+  expect_error(ErrorKind::kInvalid, "channels", [&] { bench.check(cell); });
+}
+
+}  // namespace
+}  // namespace sotta

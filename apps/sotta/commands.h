@@ -8,6 +8,7 @@ namespace sotta::cli {
 // flags and the callback that does the work to the program's parser. A callback
 // throws sotta::Error; main() turns it into a sentence and an exit code.
 void add_adapt(CLI::App& program);
+void add_bench(CLI::App& program);
 void add_data(CLI::App& program);
 void add_eval(CLI::App& program);
 void add_corrupt(CLI::App& program);

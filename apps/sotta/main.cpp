@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sotta/core/allocator.h"
 #include "sotta/core/error.h"
 #include "sotta/core/version.h"
 
@@ -19,7 +18,6 @@ int exit_code(sotta::ErrorKind kind) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sotta::keep_freed_memory();
   CLI::App program("Robust test-time adaptation of image classifiers.",
                    "sotta");
   program.set_version_flag("--version", sotta::version());
@@ -30,6 +28,7 @@ int main(int argc, char** argv) {
   sotta::cli::add_train(program);
   sotta::cli::add_corrupt(program);
   sotta::cli::add_convert(program);
+  sotta::cli::add_bench(program);
   sotta::cli::add_report(program);
   sotta::cli::add_info(program);
 

@@ -28,6 +28,18 @@ std::string duration_text(double seconds) {
   return text;
 }
 
+// In a unit that leaves digits before the point.
+std::string rate_text(double per_second) {
+  char text[32];
+  if (per_second >= 1)
+    std::snprintf(text, sizeof text, "%.0f/s", per_second);
+  else if (per_second * 60 >= 1)
+    std::snprintf(text, sizeof text, "%.1f/min", per_second * 60);
+  else
+    std::snprintf(text, sizeof text, "%.1f/h", per_second * 3600);
+  return text;
+}
+
 std::string bar_text(double share) {
   constexpr int kWidth = 24;
   const int filled = static_cast<int>(share * kWidth);
@@ -39,6 +51,7 @@ std::string bar_text(double share) {
 
 void catch_interrupts() {
   std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);  // how job systems ask
 }
 
 bool interrupted() {
@@ -72,12 +85,12 @@ void ProgressBar::show(const Progress& progress) {
       rate > 0 ? (static_cast<double>(progress.total) - done) / rate : 0;
   const double share = std::min(
       1.0, done / static_cast<double>(std::max<int64_t>(1, progress.total)));
-  std::fprintf(stderr, "%s%s %lld/%lld %s, %.0f/s, %s left, %s%s",
+  std::fprintf(stderr, "%s%s %lld/%lld %s, %s, %s left, %s%s",
                terminal_ ? "\r" : "", bar_text(share).c_str(),
                static_cast<long long>(progress.done),
-               static_cast<long long>(progress.total), unit_.c_str(), rate,
-               duration_text(left).c_str(), progress.note.c_str(),
-               terminal_ ? "\x1b[K" : "\n");
+               static_cast<long long>(progress.total), unit_.c_str(),
+               rate_text(rate).c_str(), duration_text(left).c_str(),
+               progress.note.c_str(), terminal_ ? "\x1b[K" : "\n");
   std::fflush(stderr);
   line_open_ = terminal_;
 }

@@ -35,8 +35,8 @@ class ProgressBar {
   Clock::time_point last_shown_;
 };
 
-// From the first call on, Ctrl-C no longer ends the program at once but makes
-// interrupted() true; a second Ctrl-C ends it.
+// From the first call on, Ctrl-C and SIGTERM no longer end the program at once
+// but make interrupted() true; a second one ends it.
 void catch_interrupts();
 bool interrupted();
 

@@ -30,7 +30,8 @@ Json collect() {
   info["engines"] = {"libtorch"};
   info["parts"] = {{"zlib", SOTTA_WITH_ZLIB == 1},
                    {"jpeg", SOTTA_WITH_JPEG == 1},
-                   {"png", SOTTA_WITH_PNG == 1}};
+                   {"png", SOTTA_WITH_PNG == 1},
+                   {"c10d", SOTTA_WITH_C10D == 1}};
   info["methods"] = method_names();
   info["presets"] = preset_names();
   info["scenarios"] = scenario_names();

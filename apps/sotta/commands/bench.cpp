@@ -1,0 +1,270 @@
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include <ATen/Parallel.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "sotta/core/error.h"
+#include "sotta/eval/grid.h"
+#include "sotta/eval/run_grid.h"
+#include "sotta/nn/device.h"
+
+#include "commands.h"
+#include "config_file.h"
+#include "flags.h"
+#include "process.h"
+#include "progress_bar.h"
+#include "ranks.h"
+
+namespace sotta::cli {
+namespace {
+
+struct BenchFlags {
+  std::string config;
+  std::vector<std::string> methods, variants, sweeps, changes;
+  Grid grid;
+  std::string out = "runs";
+  std::string data;
+  std::string device = "cpu";
+  int64_t threads = 0;
+  int64_t jobs = 1;
+  std::string shard;
+  double lost_after = RankOptions().lost_after;
+  bool any_version = false;
+  bool list = false;
+  bool json = false;
+};
+
+// "i/n"
+struct Share {
+  int64_t i = 0;
+  int64_t n = 1;
+};
+
+Share parse_share(const std::string& text) {
+  const auto slash = text.find('/');
+  require(slash != std::string::npos, "--shard",
+          "expected i/n, got \"" + text + "\"");
+  const auto number = [](const std::string& part) {
+    return std::get<int64_t>(
+        parse_option("--shard", part, OptionValue(int64_t{0})));
+  };
+  return {number(text.substr(0, slash)), number(text.substr(slash + 1))};
+}
+
+Grid grid_of(const BenchFlags& flags) {
+  Grid grid = flags.grid;
+  require(!grid.dataset.empty(), "--dataset",
+          "expected a name, see `sotta data`");
+  require(!grid.model.empty(), "--model", "expected a weights file");
+  for (const auto& text : flags.variants)
+    grid.rows.push_back(parse_variant(text));
+  for (const auto& text : flags.sweeps)
+    for (auto& row : parse_sweep(text))
+      grid.rows.push_back(std::move(row));
+  auto methods = flags.methods;
+  if (methods.empty() && grid.rows.empty()) methods = {"all"};
+  for (auto method = methods.rbegin(); method != methods.rend(); ++method)
+    grid.rows.insert(grid.rows.begin(), {"", *method, {}});
+  for (const auto& text : flags.changes) {
+    const auto equals = text.find('=');
+    require(equals != std::string::npos, "--set",
+            "expected option=value, got \"" + text + "\"");
+    grid.changes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return grid;
+}
+
+void print_cells(const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells)
+    std::printf(
+        "%s\t%s\t%s\t%s\t%s\tseed %lld\n", cell.dataset.c_str(),
+        cell.stream.scenario.c_str(),
+        cell.stream.corruptions.empty() ? "none"
+                                        : cell.stream.corruptions.c_str(),
+        cell.method.c_str(), cell.variant.empty() ? "-" : cell.variant.c_str(),
+        static_cast<long long>(cell.stream.seed));
+}
+
+// "sotta 81.2, tent 52.1": the mean accuracies so far.
+std::string averages(const GridProgress& progress) {
+  std::string text;
+  for (const auto& [name, row] : progress.rows) {
+    char number[32];
+    std::snprintf(number, sizeof number, " %.1f",
+                  row.sum / static_cast<double>(row.cells));
+    text += (text.empty() ? "" : ", ") + name + number;
+  }
+  return text;
+}
+
+void print_summary(const GridOutcome& outcome, const RecordFolder& records) {
+  const GridProgress& progress = outcome.progress;
+  for (const auto& [name, row] : progress.rows)
+    std::printf("%-32s accuracy %6.2f %%  over %lld cells\n", name.c_str(),
+                row.sum / static_cast<double>(row.cells),
+                static_cast<long long>(row.cells));
+  std::printf("%lld of %lld cells recorded, %lld of them before; %s\n",
+              static_cast<long long>(progress.earlier + progress.done),
+              static_cast<long long>(progress.cells),
+              static_cast<long long>(progress.earlier), records.file().c_str());
+}
+
+void print_json(const GridOutcome& outcome, const RecordFolder& records) {
+  nlohmann::ordered_json object;
+  object["cells"] = outcome.progress.cells;
+  object["earlier"] = outcome.progress.earlier;
+  object["done"] = outcome.progress.done;
+  object["failures"] = outcome.failures;
+  object["stopped"] = outcome.stopped;
+  object["file"] = records.file().string();
+  std::cout << object.dump() << "\n";
+}
+
+// What kept the grid from being finished becomes the program's last sentence.
+void complain(const GridOutcome& outcome) {
+  const std::string again = "; the same command continues";
+  for (const auto& failure : outcome.failures)
+    std::cerr << "sotta: " << failure << "\n";
+  if (outcome.stopped)
+    throw CLI::RuntimeError("interrupted, the records are kept" + again, 1);
+  if (!outcome.lost.empty())
+    throw CLI::RuntimeError(
+        outcome.lost + "; the cells that were running here are recorded" +
+            again,
+        1);
+  if (!outcome.failures.empty())
+    throw CLI::RuntimeError(
+        std::to_string(outcome.failures.size()) + " cells failed" + again, 1);
+}
+
+// The writer's name, so that processes never share a file.
+std::string writer_of(const BenchFlags& flags,
+                      const std::optional<RankOptions>& ranks) {
+  if (!flags.shard.empty()) {
+    const Share share = parse_share(flags.shard);
+    return "shard" + std::to_string(share.i) + "of" + std::to_string(share.n);
+  }
+  return ranks ? "rank" + std::to_string(ranks->rank) : "";
+}
+
+WorkbenchOptions workbench_of(const BenchFlags& flags) {
+  const int64_t threads = use_threads(flags.threads);
+  at::set_num_threads(
+      static_cast<int>(std::max<int64_t>(1, threads / flags.jobs)));
+  WorkbenchOptions options;
+  options.data_root = data_root(flags.data);
+  options.device = parse_device(flags.device);
+  options.jobs = flags.jobs;
+  return options;
+}
+
+void run(const BenchFlags& flags) {
+  auto cells = expand(grid_of(flags));
+  std::optional<RankOptions> ranks;
+  if (flags.shard.empty()) {
+    ranks = ranks_from_environment();
+  } else {
+    const Share share = parse_share(flags.shard);
+    cells = shard(cells, share.i, share.n);
+  }
+  if (flags.list) return print_cells(cells);
+
+  require(flags.jobs >= 1, "--jobs",
+          "expected at least 1, got " + std::to_string(flags.jobs));
+  RecordFolder records(flags.out, writer_of(flags, ranks), flags.any_version);
+  Workbench bench(workbench_of(flags));
+  if (ranks) ranks->lost_after = flags.lost_after;
+  const auto claims = ranks ? make_store_claims(*ranks) : make_local_claims();
+
+  catch_interrupts();
+  ProgressBar bar("cells");
+  const GridOutcome outcome = run_grid(
+      cells, flags.jobs, bench, records, *claims, [&](const GridProgress& now) {
+        bar.show({now.done, now.cells - now.earlier, averages(now)});
+        return !interrupted();
+      });
+  bar.finish();
+  if (flags.json)
+    print_json(outcome, records);
+  else
+    print_summary(outcome, records);
+  complain(outcome);
+}
+
+void add_grid_flags(CLI::App& command, BenchFlags& flags) {
+  Grid& grid = flags.grid;
+  grid.scenarios = {"all"};
+  grid.corruptions = {"all"};
+  command.add_option("--dataset", grid.dataset, "see `sotta data`");
+  command.add_option("--model", grid.model,
+                     "weights; {seed} in the name stands for the seed");
+  command.add_option("--method", flags.methods, "names, or all")
+      ->delimiter(',');
+  command.add_option("--variant", flags.variants,
+                     "a row of its own: \"NAME: METHOD option=value ...\"");
+  command.add_option("--sweep", flags.sweeps,
+                     "a row per value: \"METHOD option=value,value,...\"");
+  command.add_option("--set", flags.changes,
+                     "an option of all cells: option=value");
+  command.add_option("--scenario", grid.scenarios, "names, or all")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--corruption", grid.corruptions, "names, all or none")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--seeds", grid.seeds, "numbers with commas between")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--preset", grid.preset, "clean or paper")
+      ->capture_default_str();
+  add_option_flags(command, grid.stream,
+                   {"scenario", "corruptions", "seed", "domains"});
+}
+
+void add_run_flags(CLI::App& command, BenchFlags& flags) {
+  command.add_option("--out", flags.out, "folder of records")
+      ->capture_default_str();
+  command.add_option("--data", flags.data,
+                     "data root [SOTTA_DATA, else ./data]");
+  command.add_option("--device", flags.device, "cpu, cuda or cuda:N")
+      ->capture_default_str();
+  command.add_option("--threads", flags.threads, "0: all cores")
+      ->capture_default_str();
+  command
+      .add_option("--jobs", flags.jobs,
+                  "cells side by side; threads are divided among them")
+      ->capture_default_str();
+  command.add_option("--shard", flags.shard,
+                     "i/n: the i-th of n shares, from 0");
+  command
+      .add_option("--lost-after", flags.lost_after,
+                  "seconds without a sign of life that a rank is given")
+      ->capture_default_str();
+  command.add_flag("--any-version", flags.any_version,
+                   "continue records of another version");
+  command.add_flag("--list", flags.list, "print the cells and run none");
+  command.add_flag("--json", flags.json, "print the outcome as JSON");
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program) {
+  auto* command = program.add_subcommand(
+      "bench", "run methods over streams, and record what comes out");
+  auto flags = std::make_shared<BenchFlags>();
+  command->add_option("--config", flags->config,
+                      "TOML file with these flags as keys");
+  add_grid_flags(*command, *flags);
+  add_run_flags(*command, *flags);
+  command->callback([command, flags] {
+    if (!flags->config.empty()) read_config_file(flags->config, *command);
+    run(*flags);
+  });
+}
+
+}  // namespace sotta::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+
+#include <CLI/App.hpp>
+
+namespace sotta::cli {
+
+// Sets the options of a command from a TOML file: keys are the names of its
+// flags, with dashes or underscores. A flag that was given on the command line
+// wins over the file.
+//
+// Throws Error: kNotFound if there is no such file, kInvalid for an unknown
+// key, with the nearest known one, and for a value that its flag would refuse.
+void read_config_file(const std::filesystem::path& file, CLI::App& command);
+
+}  // namespace sotta::cli

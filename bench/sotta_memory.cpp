@@ -7,11 +7,13 @@
 #include <sys/resource.h>
 
 #include "sotta/adapt/make_adapter.h"
+#include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
 #include "sotta/models/resnet.h"
 
 int main() {
   using namespace sotta;  // a program of its own
+  keep_freed_memory();
   at::set_num_threads(static_cast<int>(available_cores()));
   const ResNetSpec spec = named_resnet("resnet18", 10);
   MethodContext context;

@@ -29,6 +29,8 @@ UNTESTED = {
     "src/train/step_graph_cuda.cpp": "needs a GPU: tests/gpu/training_test.cpp",
     "src/train/step_graph_none.cpp": "stands in where LibTorch has no CUDA",
     "src/nn/blended_norm.cpp": "private to batch_norm.cpp: tests/nn/batch_norm_test.cpp",
+    "src/nn/fused_norm.cpp": "private to norm_relu.cpp and batch_norm.cpp: their tests",
+    "src/nn/norm_planes.cpp": "private to fused_norm.cpp: tests/nn/norm_relu_test.cpp",
 }
 
 FUNCTION_LIMIT = 60

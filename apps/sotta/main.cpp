@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "sotta/core/allocator.h"
 #include "sotta/core/error.h"
 #include "sotta/core/version.h"
 
@@ -18,6 +19,7 @@ int exit_code(sotta::ErrorKind kind) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  sotta::keep_freed_memory();
   CLI::App program("Robust test-time adaptation of image classifiers.",
                    "sotta");
   program.set_version_flag("--version", sotta::version());

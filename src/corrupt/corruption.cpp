@@ -4,10 +4,13 @@
 #include <optional>
 #include <sstream>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty_like.h>
+#include <c10/core/InferenceMode.h>
 
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
+#include "sotta/core/threads.h"
 
 #include "corrupt/draws.h"
 #include "corrupt/jpeg_round_trip.h"
@@ -23,10 +26,27 @@ constexpr int64_t kSmallestSide = 8;
 // Of the files of ImageNet-C.
 constexpr int64_t kStoredQuality = 85;
 
-// Values handled at once. On the CPU the intermediate tensors of a chunk stay
-// in its caches, on a GPU a chunk keeps all of it busy.
-constexpr int64_t kChunkValuesCpu = int64_t{1} << 18;
-constexpr int64_t kChunkValuesGpu = int64_t{1} << 23;
+// Values handled at once, which bounds memory. Small images are done a few at a
+// time in as many threads as LibTorch has: their tensors stay in the caches and
+// below the 32768 values from which LibTorch shares out every single operation,
+// which costs more than it gains. Large images are left to LibTorch's threads,
+// and a GPU gets enough to keep it busy.
+constexpr int64_t kValuesPerThread = 24 * 1024;
+constexpr int64_t kValuesOfLargeImages = int64_t{1} << 20;
+constexpr int64_t kValuesOnGpu = int64_t{1} << 23;
+
+struct Chunks {
+  int64_t images;   // in one chunk
+  int64_t threads;  // that take chunks
+};
+
+Chunks plan_chunks(int64_t side, bool on_gpu) {
+  const int64_t values = 3 * side * side;
+  if (on_gpu) return {std::max<int64_t>(1, kValuesOnGpu / values), 1};
+  if (values <= kValuesPerThread)
+    return {kValuesPerThread / values, at::get_num_threads()};
+  return {std::max<int64_t>(1, kValuesOfLargeImages / values), 1};
+}
 
 // Of the three channels of a grey image the one that counts most in what an
 // eye would call its brightness.
@@ -96,12 +116,14 @@ at::Tensor Corruption::apply_rgb(const at::Tensor& images,
   const auto stored = options_.jpeg85 && side_ > kLargestCifarSide
                           ? std::optional<JpegRoundTrip>(kStoredQuality)
                           : std::nullopt;
-  const int64_t budget = images.is_cuda() ? kChunkValuesGpu : kChunkValuesCpu;
-  const int64_t chunk = std::max<int64_t>(1, budget / (3 * side_ * side_));
   const at::Tensor result =
       at::empty_like(images, at::MemoryFormat::Contiguous);
-  for (int64_t begin = 0; begin < images.size(0); begin += chunk) {
-    const int64_t count = std::min(chunk, images.size(0) - begin);
+  const Chunks chunks = plan_chunks(side_, images.is_cuda());
+  const int64_t tasks = (images.size(0) + chunks.images - 1) / chunks.images;
+  run_in_threads(tasks, chunks.threads, [&](int64_t task) {
+    const c10::InferenceMode no_gradients;
+    const int64_t begin = task * chunks.images;
+    const int64_t count = std::min(chunks.images, images.size(0) - begin);
     const auto first = indices.begin() + begin;
     const Draws draws =
         draw_for_images(*kind_, rng, {first, first + count}, images.device());
@@ -109,7 +131,7 @@ at::Tensor Corruption::apply_rgb(const at::Tensor& images,
     part = kind_->apply(part, draws);
     if (stored) part = (*stored)(part);
     result.narrow(0, begin, count).copy_(part);
-  }
+  });
   return result;
 }
 

@@ -11,7 +11,7 @@
 namespace sotta {
 namespace {
 
-constexpr int64_t kImagesPerTask = 16;
+constexpr int64_t kDrawsPerTask = int64_t{1} << 16;
 
 Draws split_fields(const at::Tensor& values,
                    const std::vector<std::vector<int64_t>>& fields) {
@@ -42,10 +42,11 @@ Draws draw_for_images(const CorruptionKind& kind, const Rng& rng,
       {images, per_image},
       at::TensorOptions().dtype(at::kDouble).pinned_memory(device.is_cuda()));
   auto* first = values.data_ptr<double>();
-  const int64_t tasks = (images + kImagesPerTask - 1) / kImagesPerTask;
+  const int64_t at_once = std::max<int64_t>(1, kDrawsPerTask / per_image);
+  const int64_t tasks = (images + at_once - 1) / at_once;
   run_in_threads(tasks, at::get_num_threads(), [&](int64_t task) {
-    const int64_t end = std::min(images, (task + 1) * kImagesPerTask);
-    for (int64_t i = task * kImagesPerTask; i < end; ++i) {
+    const int64_t end = std::min(images, (task + 1) * at_once);
+    for (int64_t i = task * at_once; i < end; ++i) {
       Rng stream = rng.child(static_cast<uint64_t>(indices[i]));
       kind.draw(stream, first + i * per_image);
     }

@@ -12,8 +12,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/batch_norm.h"
 #include "sotta/nn/convolution.h"
+#include "sotta/nn/norm_relu.h"
 
 #include "models/resnet_plan.h"
 
@@ -52,9 +52,8 @@ class Pass {
     batch_vars_ = batch_var.split_with_sizes(channels);
   }
 
-  at::Tensor conv_norm(const at::Tensor& input, const ConvNorm& layer) const {
-    const at::Tensor output =
-        convolution(input, body_[layer.conv], layer.stride, layer.padding);
+  at::Tensor conv_norm(const at::Tensor& input, const ConvNorm& layer,
+                       const AfterNorm& after = {}) const {
     const size_t n = layer.norm;
     NormVectors vectors{affine_[2 * n],
                         affine_[2 * n + 1],
@@ -66,25 +65,26 @@ class Pass {
       vectors.batch_mean = batch_means_[n];
       vectors.batch_var = batch_vars_[n];
     }
-    return batch_norm(output, vectors, stats_);
+    return norm_relu(
+        convolution(input, body_[layer.conv], layer.stride, layer.padding),
+        vectors, stats_, after);
   }
 
   // Images of one channel lie in both layouts at once; what comes after the
   // first convolution does not.
   at::Tensor stem(const at::Tensor& input, const ConvNorm& layer) const {
     return conv_norm(input.to(body_[0].scalar_type()), layer)
-        .contiguous(layout_)
-        .relu_();
+        .contiguous(layout_);
   }
 
   at::Tensor block(const at::Tensor& input, const ResidualBlock& block) const {
     at::Tensor output = input;
-    for (const auto& layer : block.path) {
-      if (&layer != &block.path.front()) output.relu_();
-      output = conv_norm(output, layer);
-    }
-    output += block.shortcut ? conv_norm(input, *block.shortcut) : input;
-    return output.relu_();
+    for (size_t i = 0; i + 1 < block.path.size(); ++i)
+      output = conv_norm(output, block.path[i]);
+    const at::Tensor residual =
+        block.shortcut ? conv_norm(input, *block.shortcut, {{}, /*relu=*/false})
+                       : input;
+    return conv_norm(output, block.path.back(), {residual});
   }
 
   at::Tensor classify(const at::Tensor& features) const {

@@ -3,10 +3,10 @@
 #include <array>
 #include <tuple>
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_slow_conv2d_backward.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 namespace sotta {
@@ -19,7 +19,10 @@ struct Convolution : torch::autograd::Function<Convolution> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
                             const at::Tensor& weight, int64_t stride,
                             int64_t padding) {
-    context->save_for_backward({input, weight});
+    // Only the gradient of the weight needs the input's values.
+    context->save_for_backward(
+        {weight.requires_grad() ? input : at::Tensor(), weight});
+    context->saved_data["shape"] = input.sizes();
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
     return at::conv2d(input, weight, {}, stride, padding);
@@ -34,16 +37,23 @@ struct Convolution : torch::autograd::Function<Convolution> {
     const int64_t border = context->saved_data["padding"].toInt();
     const std::array<int64_t, 2> stride{step, step}, padding{border, border};
 
-    at::Tensor input_gradient;
-    if (context->needs_input_grad(0))
+    at::Tensor input_gradient, weight_gradient;
+    if (context->needs_input_grad(0)) {
+      // Its shape is all that matters here.
+      const auto shape = context->saved_data["shape"].toIntVector();
+      const at::Tensor shaped = gradient.sizes() == shape
+                                    ? gradient
+                                    : at::empty(shape, weight.options());
       input_gradient = std::get<0>(at::convolution_backward(
-          gradient, input, weight, /*bias_sizes=*/at::OptionalIntArrayRef(),
+          gradient, shaped, weight, /*bias_sizes=*/at::OptionalIntArrayRef(),
           stride, padding,
           /*dilation=*/{1, 1}, /*transposed=*/false, /*output_padding=*/{0, 0},
           /*groups=*/1, /*output_mask=*/{true, false, false}));
-    const at::Tensor weight_gradient = std::get<1>(at::_slow_conv2d_backward(
-        gradient, input, weight, weight.sizes().slice(2), stride, padding,
-        /*output_mask=*/{false, true, false}));
+    }
+    if (input.defined())
+      weight_gradient = std::get<1>(at::_slow_conv2d_backward(
+          gradient, input, weight, weight.sizes().slice(2), stride, padding,
+          /*output_mask=*/{false, true, false}));
     const at::Tensor none;
     return {input_gradient, weight_gradient, none, none};
   }
@@ -53,10 +63,8 @@ struct Convolution : torch::autograd::Function<Convolution> {
 
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        int64_t stride, int64_t padding) {
-  const bool trained = weight.requires_grad() && at::GradMode::is_enabled();
-  return trained && input.is_cpu()
-             ? Convolution::apply(input, weight, stride, padding)
-             : at::conv2d(input, weight, {}, stride, padding);
+  return input.is_cpu() ? Convolution::apply(input, weight, stride, padding)
+                        : at::conv2d(input, weight, {}, stride, padding);
 }
 
 }  // namespace sotta

@@ -54,7 +54,7 @@ TEST_P(EveryKind, DependsNeitherOnBatchNorOnOrder) {
   EXPECT_FALSE(all.equal(images));
 }
 
-// Enough values for LibTorch to share them out.
+// 12 images of this size are done in two chunks.
 TEST_P(EveryKind, DependsNotOnTheNumberOfThreads) {
   const at::Tensor images = striped_images(12, 3, 32);
   const Corruption corrupt = corruption(GetParam());
@@ -62,17 +62,27 @@ TEST_P(EveryKind, DependsNotOnTheNumberOfThreads) {
       [&] { return corrupt.apply(images, count_from(0, 12)); });
 }
 
-// The largest chunk on a CPU is below 100 images of this size.
 TEST_P(EveryKind, DependsNotOnTheChunksItIsDoneIn) {
-  const at::Tensor images = striped_images(90, 3, 32);
+  const at::Tensor images = striped_images(12, 3, 32);
   const Corruption corrupt = corruption(GetParam());
 
-  const at::Tensor all = corrupt.apply(images, count_from(0, 90));
+  const at::Tensor all = corrupt.apply(images, count_from(0, 12));
 
   const at::Tensor parts =
       at::cat({corrupt.apply(images.narrow(0, 0, 7), count_from(0, 7)),
-               corrupt.apply(images.narrow(0, 7, 83), count_from(7, 83))});
+               corrupt.apply(images.narrow(0, 7, 5), count_from(7, 5))});
   EXPECT_TRUE(all.equal(parts));
+}
+
+// Operations on one large image are shared out by LibTorch.
+TEST_P(EveryKind, DependsNotOnTheThreadsForALargeImage) {
+  const at::Tensor image = striped_images(1, 3, 106);
+  CorruptionOptions options;
+  options.kind = GetParam();
+  options.severity = 1;
+  const Corruption corrupt(options, 106);
+  testing::expect_same_bits_at_any_thread_count(
+      [&] { return corrupt.apply(image, {5}); });
 }
 
 TEST_P(EveryKind, TakesGreyImagesOfOddSizes) {

@@ -96,6 +96,25 @@ TEST(BatchNorm, BlendingNothingIsRunningAndBlendingAllIsBatch) {
                   .allclose(batch_norm(input, vectors, NormStats::batch())));
 }
 
+TEST(BatchNorm, LeavesItsInputAlone) {
+  const at::Tensor input = at::randn({2, 3, 4, 4});
+  const at::Tensor before = input.clone();
+  const at::Tensor scale = at::zeros({3}) + 2, space = at::zeros({3});
+  const at::Tensor leaf = scale.clone().requires_grad_();
+  const at::Tensor shared = input.clone().requires_grad_();
+  for (const auto stats : {NormStats::running(), NormStats::batch()}) {
+    batch_norm(input,
+               {scale, space, space, scale, space.clone(), scale.clone()},
+               stats);
+    const at::Tensor output = batch_norm(
+        shared, {leaf, space, space, scale, space.clone(), scale.clone()},
+        stats);
+    torch::autograd::grad({output.square().sum()}, {shared, leaf});
+    EXPECT_TRUE(input.equal(before));
+    EXPECT_TRUE(shared.equal(before));
+  }
+}
+
 class BatchNormGradient : public ::testing::TestWithParam<NormStats> {};
 
 TEST_P(BatchNormGradient, EqualsFiniteDifferences) {

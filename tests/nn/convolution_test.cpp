@@ -73,5 +73,15 @@ TEST(Convolution, IsThePlainOneForFixedWeights) {
                   .equal(gradient_of(plain.square().sum(), input)));
 }
 
+TEST(Convolution, KeepsNoInputForFixedWeights) {
+  const at::Tensor leaf = as_leaf(draw({2, 4, 8, 8}, 1));
+  at::Tensor input = leaf.mul(2);
+  const at::Tensor sum = convolution(input, draw({6, 4, 3, 3}, 2), 1, 1).sum();
+  const c10::weak_intrusive_ptr<c10::TensorImpl> weak(input.getIntrusivePtr());
+  input.reset();
+  EXPECT_TRUE(weak.expired());
+  EXPECT_GT(gradient_of(sum, leaf).abs().sum().item<float>(), 0);
+}
+
 }  // namespace
 }  // namespace sotta

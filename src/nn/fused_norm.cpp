@@ -1,0 +1,152 @@
+#include "nn/fused_norm.h"
+
+#include <string>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "sotta/core/error.h"
+
+#include "nn/norm_planes.h"
+
+namespace sotta {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// The loops trust these sizes.
+void check(const at::Tensor& input, const NormVectors& vectors, NormStats stats,
+           const at::Tensor& residual) {
+  const auto one_per_channel = [&](const at::Tensor& vector) {
+    return vector.defined() && vector.numel() == input.size(1) &&
+           vector.is_contiguous();
+  };
+  bool fit = one_per_channel(vectors.scale) && one_per_channel(vectors.shift) &&
+             one_per_channel(vectors.running_mean) &&
+             one_per_channel(vectors.running_var);
+  if (stats.source != NormStats::Source::kRunning)
+    fit = fit && one_per_channel(vectors.batch_mean) &&
+          one_per_channel(vectors.batch_var);
+  require(fit, "batch_norm",
+          "expected contiguous vectors of " + std::to_string(input.size(1)) +
+              " values, one per channel");
+  require(!residual.defined() || residual.sizes() == input.sizes(), "norm_relu",
+          "expected a residual of the input's shape");
+}
+
+NormForward make_pass(const at::Tensor& input, const NormVectors& vectors,
+                      NormStats stats, const AfterNorm& after) {
+  check(input, vectors, stats, after.residual);
+  const auto per_channel = [&] { return at::empty_like(vectors.scale); };
+  NormForward pass;
+  pass.input = input;
+  if (after.residual.defined()) pass.residual = after.residual.contiguous();
+  pass.vectors = vectors;
+  pass.stats = stats;
+  pass.relu = after.relu;
+  pass.trace = {per_channel(), per_channel(), per_channel()};
+  return pass;
+}
+
+double batch_share(NormStats stats) {
+  return stats.source == NormStats::Source::kRunning ? 0 : stats.batch_share;
+}
+
+// The memory of a tensor that nobody else needs any more. Its new version makes
+// autograd refuse to run the graph back again.
+at::Tensor take_over(const at::Tensor& tensor) {
+  tensor.unsafeGetTensorImpl()->bump_version();
+  return tensor.detach();
+}
+
+struct FusedNorm : torch::autograd::Function<FusedNorm> {
+  // What gradients flow to comes first; the vectors hold it again. Autograd
+  // takes no undefined tensors: an empty residual stands for none.
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
+                            const at::Tensor& residual, const at::Tensor& scale,
+                            const at::Tensor& /*shift*/,
+                            const NormVectors& vectors, NormStats stats,
+                            bool relu, bool use_up) {
+    NormForward pass =
+        make_pass(input, vectors, stats,
+                  {residual.numel() > 0 ? residual : at::Tensor(), relu});
+    pass.output = at::empty_like(input);
+    if (relu)
+      pass.kept = at::empty(input.sizes(), input.options().dtype(at::kByte));
+    run(pass);
+    context->save_for_backward({input, scale, pass.kept, pass.trace.mean,
+                                pass.trace.inverse_std, pass.trace.batch_mean});
+    context->saved_data["share"] = batch_share(stats);
+    context->saved_data["use_up"] = use_up;
+    return pass.output;
+  }
+
+  static variable_list backward(AutogradContext* context,
+                                const variable_list& output_gradients) {
+    require(!at::GradMode::is_enabled(), "batch_norm",
+            "has no second derivatives");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &input = saved[0], &scale = saved[1];
+    NormBackward pass;
+    pass.input = input;
+    pass.gradient = output_gradients[0].contiguous();
+    pass.kept = saved[2];
+    pass.scale = scale;
+    pass.trace = {saved[3], saved[4], saved[5]};
+    pass.batch_share = context->saved_data["share"].toDouble();
+    pass.scale_gradient = at::empty_like(scale);
+    pass.shift_gradient = at::empty_like(scale);
+    if (context->needs_input_grad(1))
+      pass.residual_gradient = at::empty_like(input);
+    if (context->needs_input_grad(0))
+      pass.input_gradient = context->saved_data["use_up"].toBool()
+                                ? take_over(input)
+                                : at::empty_like(input);
+    run(pass);
+    const at::Tensor none;
+    return {pass.input_gradient,
+            pass.residual_gradient,
+            pass.scale_gradient,
+            pass.shift_gradient,
+            none,
+            none,
+            none,
+            none};
+  }
+};
+
+bool needs_graph(const at::Tensor& input, const NormVectors& vectors,
+                 const AfterNorm& after) {
+  const auto wanted = [](const at::Tensor& tensor) {
+    return tensor.defined() && tensor.requires_grad();
+  };
+  return at::GradMode::is_enabled() &&
+         (wanted(input) || wanted(after.residual) || wanted(vectors.scale) ||
+          wanted(vectors.shift));
+}
+
+}  // namespace
+
+bool has_fused_norm(const at::Tensor& input) {
+  return input.is_cpu() && input.scalar_type() == at::kFloat &&
+         input.is_contiguous();
+}
+
+at::Tensor fused_norm(const at::Tensor& input, const NormVectors& vectors,
+                      NormStats stats, const AfterNorm& after, bool use_up) {
+  if (needs_graph(input, vectors, after))
+    return FusedNorm::apply(
+        input,
+        after.residual.defined() ? after.residual
+                                 : at::empty({0}, input.options()),
+        vectors.scale, vectors.shift, vectors, stats, after.relu, use_up);
+  NormForward pass = make_pass(input, vectors, stats, after);
+  pass.output = use_up ? input : at::empty_like(input);
+  run(pass);
+  return pass.output;
+}
+
+}  // namespace sotta

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/nn/norm_relu.h"
+
+namespace sotta {
+
+// Whether fused_norm() takes this input: plain floats on the CPU.
+bool has_fused_norm(const at::Tensor& input);
+
+// relu(batch_norm(input) + residual) as one pass over memory and one autograd
+// node; see norm_relu(). With `use_up` it writes its result, or the input's
+// gradient, over the input.
+at::Tensor fused_norm(const at::Tensor& input, const NormVectors& vectors,
+                      NormStats stats, const AfterNorm& after, bool use_up);
+
+}  // namespace sotta

@@ -1,0 +1,18 @@
+#include "sotta/nn/norm_relu.h"
+
+#include <ATen/TensorOperators.h>
+
+#include "nn/fused_norm.h"
+
+namespace sotta {
+
+at::Tensor norm_relu(const at::Tensor& input, const NormVectors& vectors,
+                     NormStats stats, const AfterNorm& after) {
+  if (has_fused_norm(input))
+    return fused_norm(input, vectors, stats, after, /*use_up=*/true);
+  at::Tensor output = batch_norm(input, vectors, stats);
+  if (after.residual.defined()) output += after.residual;
+  return after.relu ? output.relu_() : output;
+}
+
+}  // namespace sotta

@@ -1,11 +1,10 @@
 #!/bin/bash
-# The main job on what is embedded: a small model from models/ on the
-# Fashion-MNIST test images of Debian's package dataset-fashion-mnist.
+# The main job on what is embedded: the small model of models/ meets corrupted
+# Fashion-MNIST images (Debian's package dataset-fashion-mnist) in a stream half
+# of which is noise. Four methods side by side, then their table and a report.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 program=build/release/bin/sotta
-model=models/fashion_resnet8.safetensors
-
-echo "demo: $program eval --model $model --dataset fashion-mnist $*"
-exec "$program" eval --model "$model" --dataset fashion-mnist "$@"
+echo "demo: $program demo --out build/demo $*"
+exec "$program" demo --out build/demo "$@"

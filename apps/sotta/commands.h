@@ -10,6 +10,7 @@ namespace sotta::cli {
 void add_adapt(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_data(CLI::App& program);
+void add_demo(CLI::App& program);
 void add_eval(CLI::App& program);
 void add_corrupt(CLI::App& program);
 void add_convert(CLI::App& program);

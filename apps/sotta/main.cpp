@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
                    "sotta");
   program.set_version_flag("--version", sotta::version());
   program.require_subcommand(1);
+  sotta::cli::add_demo(program);
   sotta::cli::add_data(program);
   sotta::cli::add_eval(program);
   sotta::cli::add_adapt(program);

@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "sotta/core/allocator.h"
 #include "sotta/core/error.h"
+#include "sotta/core/options.h"
 #include "sotta/core/version.h"
 
 #include "commands.h"
@@ -14,6 +18,16 @@ namespace {
 // Wrong usage or input is the caller's to mend (2); the rest is not (1).
 int exit_code(sotta::ErrorKind kind) {
   return kind == sotta::ErrorKind::kIo ? 1 : 2;
+}
+
+// CLI11 would only say that some verb is required.
+void check_verb(const CLI::App& program, const std::string& verb) {
+  std::vector<std::string> verbs;
+  for (const auto* known :
+       program.get_subcommands([](const CLI::App*) { return true; }))
+    verbs.push_back(known->get_name());
+  if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
+    sotta::fail_unknown_name("verb", verb, verbs);
 }
 
 }  // namespace
@@ -36,6 +50,7 @@ int main(int argc, char** argv) {
   sotta::cli::add_info(program);
 
   try {
+    if (argc > 1 && argv[1][0] != '-') check_verb(program, argv[1]);
     program.parse(argc, argv);
     return 0;
   } catch (const CLI::RuntimeError& error) {

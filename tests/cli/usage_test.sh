@@ -13,9 +13,11 @@ run sotta
 expect_code 2
 expect_no_output
 
-run sotta no-such-verb
+run sotta evla
 expect_code 2
 expect_no_output
+expect_error 'evla'
+expect_error 'eval'
 
 run sotta info --no-such-flag
 expect_code 2

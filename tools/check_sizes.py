@@ -20,7 +20,9 @@ LONG_FUNCTIONS = {}
 
 # Sources that need no tests/<module>/<name>_test.cpp: path -> reason.
 UNTESTED = {
+    "src/adapt/class_memory.cpp": "what hus_memory.cpp and cstu_memory.cpp share: their tests",
     "src/adapt/fixed_method.cpp": "what source.cpp and bn_stats.cpp share: their tests",
+    "src/adapt/memory_method.cpp": "what sotta.cpp and rotta.cpp share: their tests",
     "src/core/version.cpp": "one constant; tests/cli/usage_test.sh prints it",
     "src/data/jpeg.cpp": "private to image.cpp: tests/data/image_test.cpp",
     "src/data/jpeg_none.cpp": "stands in where libjpeg is missing",

@@ -6,7 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/stack.h>
 #include <c10/core/InferenceMode.h>
 
 #include "sotta/core/error.h"
@@ -181,9 +183,11 @@ void Adapter::check(const at::Tensor& images) const {
     refuse("expected them on " + device.str() + ", got " +
            images.device().str());
   if (type == at::kByte) return;
-  const auto lowest = images.min().item<float>();
-  const auto highest = images.max().item<float>();
-  // A comparison with NaN is false; min() and max() pass NaN on.
+  const auto [smallest, largest] = at::aminmax(images);
+  const at::Tensor range = at::stack({smallest, largest}).cpu();
+  const float lowest = range.data_ptr<float>()[0];
+  const float highest = range.data_ptr<float>()[1];
+  // A comparison with NaN is false; aminmax() passes NaN on.
   if (!(lowest >= 0 && highest <= 1))
     refuse("expected floats within 0 .. 1, got " + std::to_string(lowest) +
            " .. " + std::to_string(highest));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include <ATen/ops/stack.h>
 
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
@@ -65,17 +68,29 @@ std::string Adapter::Guard::find_trouble(const UpdateReport& report) {
 std::string Adapter::Guard::trouble_in_numbers(
     const UpdateReport& report) const {
   if (!report.applied) return "";
-  for (const auto& [name, scalar] :
-       {std::make_pair("loss", report.loss),
-        std::make_pair("loss at the sharpest point", report.perturbed_loss),
-        std::make_pair("gradient", report.gradient_norm),
-        std::make_pair("parameter change", report.parameter_change)})
-    if (scalar.defined() && !std::isfinite(number(scalar)))
-      return std::string(name) + " is not finite";
+  std::vector<std::string> names;
+  std::vector<at::Tensor> scalars;
+  const auto add = [&](const char* name, const at::Tensor& scalar) {
+    if (!scalar.defined()) return;
+    names.emplace_back(name);
+    scalars.push_back(scalar.to(at::kDouble));
+  };
+  add("loss", report.loss);
+  add("loss at the sharpest point", report.perturbed_loss);
+  add("gradient", report.gradient_norm);
+  add("parameter change", report.parameter_change);
+  if (scalars.empty()) return "";
+
+  const at::Tensor numbers = at::stack(scalars).cpu();  // one wait for all
+  const auto* value = numbers.data_ptr<double>();
+  for (size_t i = 0; i < names.size(); ++i)
+    if (!std::isfinite(value[i])) return names[i] + " is not finite";
+  if (!report.parameter_change.defined()) return "";
+  const double change = value[names.size() - 1];  // it came last
   const double limit = options_.max_parameter_change;
-  if (limit > 0 && number(report.parameter_change) > limit)
-    return "parameter change " + to_text(number(report.parameter_change)) +
-           " is above " + to_text(limit);
+  if (limit > 0 && change > limit)
+    return "parameter change " + to_text(change) + " is above " +
+           to_text(limit);
   return "";
 }
 

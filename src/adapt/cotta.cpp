@@ -45,10 +45,10 @@ class Cotta : public Method {
   }
 
   // What the teacher answers is the prediction, and later the target.
-  Observation observe(const at::Tensor& images,
-                      bool completes_window) override {
+  Observation observe(const at::Tensor& images, bool) override {
     const at::Tensor logits = ask_teacher(images, augment_rng_);
-    keep(images, logits, completes_window);
+    images_ = join_images(images_, images);
+    target_ = target_.defined() ? at::cat({target_, logits}) : logits;
     return {logits, classify(logits),
             std::vector<Verdict>(static_cast<size_t>(images.size(0)),
                                  Verdict::kPending)};
@@ -117,15 +117,6 @@ class Cotta : public Method {
     for (int64_t i = 1; i < options_.augmentations; ++i)
       sum.add_(run(augment(pixels, rng), teacher_));
     return sum.div_(options_.augmentations);
-  }
-
-  // Keeps a part of the window until update(); the whole one needs no copy, as
-  // update() follows at once.
-  void keep(const at::Tensor& images, const at::Tensor& target,
-            bool completes_window) {
-    const bool whole = completes_window && !images_.defined();
-    images_ = whole ? images : join_images(images_, images);
-    target_ = target_.defined() ? at::cat({target_, target}) : target;
   }
 
   // One step of all weights towards the teacher's answer.

@@ -98,8 +98,9 @@ class OdinScreen : public Method {
     const at::Tensor familiar =
         odin_scores(*model_, images, options_).ge(options_.threshold).cpu();
     Sorted rows;
+    const auto* is_familiar = familiar.data_ptr<bool>();
     for (int64_t i = 0; i < familiar.numel(); ++i)
-      (familiar[i].item<bool>() ? rows.kept : rows.flagged).push_back(i);
+      (is_familiar[i] ? rows.kept : rows.flagged).push_back(i);
     return rows;
   }
 

@@ -12,75 +12,54 @@
 #include "sotta/nn/optimiser.h"
 
 #include "adapt/checks.h"
-#include "adapt/image_memory.h"
 #include "adapt/images.h"
+#include "adapt/memory_method.h"
 
 namespace sotta {
 namespace {
 
-class Rotta : public Method {
+// The state that predicts is the teacher.
+class Rotta : public MemoryMethod {
  public:
   Rotta(const MethodContext& context, const RottaOptions& options)
-      : options_(options),
-        model_(context.model),
-        measure_loss_after_(context.measure_loss_after),
-        teacher_(model_->source().clone_norm()),
-        student_(model_->source().clone_norm()),
+      : MemoryMethod(
+            context,
+            make_cstu_memory(options.memory_capacity, context.model->classes(),
+                             options.quota_first),
+            options.memory_capacity),
+        options_(options),
+        student_(model().source().clone_norm()),
         optimiser_(make_adam({options.learning_rate})),
-        memory_(make_cstu_memory(options.memory_capacity, model_->classes(),
-                                 options.quota_first),
-                options.memory_capacity, model_->classes(),
-                context.rng.child("memory")),
         augment_rng_(context.rng.child("augment")) {}
 
-  at::Tensor predict(const at::Tensor& images) const override {
-    const at::NoGradGuard no_gradients;
-    return model_->forward(images, teacher_, NormStats::running()).logits;
-  }
-
-  // One pass gives predictions, pseudo-labels and uncertainties of all samples:
-  // the teacher does not change before the window is full.
-  Observation observe(const at::Tensor& images, bool) override {
-    Observation seen;
-    seen.logits = predict(images);
-    seen.prediction = classify(seen.logits);
-    seen.verdicts = memory_.offer(images, seen.prediction);
-    return seen;
-  }
-
   UpdateReport update() override {
-    UpdateReport report;
-    if (memory_.empty())
-      report.skipped = "the memory is empty";
-    else
-      teach_student(report);
+    UpdateReport report = MemoryMethod::update();
     // The teacher follows even a student that learned nothing this time.
-    teacher_.affine.lerp_(student_.affine, 1 - options_.teacher_momentum);
+    teacher().affine.lerp_(student_.affine, 1 - options_.teacher_momentum);
     return report;
   }
 
   void exchange(StateArchive& archive) override {
-    archive("teacher_affine", teacher_.affine);
-    archive("teacher_running_mean", teacher_.running_mean);
-    archive("teacher_running_var", teacher_.running_var);
+    archive("teacher_affine", teacher().affine);
+    archive("teacher_running_mean", teacher().running_mean);
+    archive("teacher_running_var", teacher().running_var);
     archive("student_affine", student_.affine);
     archive("student_running_mean", student_.running_mean);
     archive("student_running_var", student_.running_var);
-    archive("adam", *optimiser_, student_.affine.device());
+    archive("adam", *optimiser_, device());
     archive("augment.rng", augment_rng_);
-    memory_.exchange(archive, student_.affine.device());
+    memory_.exchange(archive, device());
   }
 
-  ModelState state() const override { return teacher_; }
   ModelState trained_state() const override { return student_; }
   double statistics_share() const override { return options_.batch_share; }
 
  private:
   // The student learns to see in an augmented view of the memory what the
   // teacher sees in the memory.
-  void teach_student(UpdateReport& report) {
+  UpdateReport learn(const at::Tensor& kept) override {
     const at::AutoGradMode with_gradients(true);
-    const at::Tensor images = as_floats(memory_.images());
+    const at::Tensor images = as_floats(kept);
     const at::Tensor target = ask_teacher(images);
     const at::Tensor view = augment(images, augment_rng_);
     const at::Tensor before = student_.affine.clone();
@@ -92,20 +71,24 @@ class Rotta : public Method {
     take_statistics(student_, pass.result);
     optimiser_->step(student_.affine, gradient);
 
+    UpdateReport report;
     report.loss = pass.loss.detach();
     report.gradient_norm = gradient.norm();
     report.parameter_change = student_.affine.sub(before).norm();
     report.applied = true;
-    if (!measure_loss_after_) return;
+    if (!measures_loss_after()) return report;
     const at::NoGradGuard no_gradients;
     state.affine = student_.affine;
     report.loss_after = run_student(view, target, state).loss;
+    return report;
   }
+
+  ModelState& teacher() { return state_; }
 
   at::Tensor ask_teacher(const at::Tensor& images) {
     const at::NoGradGuard no_gradients;
-    const auto result = model_->forward(images, teacher_, statistics());
-    take_statistics(teacher_, result);
+    const auto result = model().forward(images, teacher(), statistics());
+    take_statistics(teacher(), result);
     return result.logits;
   }
 
@@ -115,7 +98,7 @@ class Rotta : public Method {
   };
   Pass run_student(const at::Tensor& view, const at::Tensor& target,
                    const ModelState& state) const {
-    auto result = model_->forward(view, state, statistics());
+    auto result = model().forward(view, state, statistics());
     const at::Tensor losses = distillation_loss(result.logits, target);
     return {(timeliness() * losses).mean(), std::move(result)};
   }
@@ -126,7 +109,7 @@ class Rotta : public Method {
     std::vector<float> ages;
     for (const auto& item : memory_.items())
       ages.push_back(static_cast<float>(item.age));
-    const at::Tensor all = at::tensor(ages).to(student_.affine.device());
+    const at::Tensor all = at::tensor(ages).to(device());
     return (-all / static_cast<double>(options_.memory_capacity)).sigmoid();
   }
 
@@ -141,12 +124,8 @@ class Rotta : public Method {
   }
 
   RottaOptions options_;
-  std::shared_ptr<const Classifier> model_;
-  bool measure_loss_after_;
-  ModelState teacher_;
   ModelState student_;
   std::unique_ptr<Optimiser> optimiser_;
-  ImageMemory memory_;
   Rng augment_rng_;
 };
 

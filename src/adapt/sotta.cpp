@@ -6,15 +6,15 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "sotta/adapt/confidence_threshold.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
 #include "sotta/nn/sharpness.h"
 
 #include "adapt/checks.h"
-#include "adapt/confidence_threshold.h"
 #include "adapt/frozen.h"
-#include "adapt/image_memory.h"
+#include "adapt/memory_method.h"
 
 namespace sotta {
 namespace {
@@ -34,48 +34,36 @@ std::unique_ptr<SampleMemory> make_memory(const SottaOptions& options,
   return make_hus_memory(capacity, classes, min_confidence);
 }
 
-class Sotta : public Method {
+class Sotta : public MemoryMethod {
  public:
   Sotta(const MethodContext& context, const SottaOptions& options)
-      : options_(options),
-        model_(context.model),
-        measure_loss_after_(context.measure_loss_after),
-        state_(model_->source().clone_norm()),
-        mask_(trainable_mask(*model_, options.frozen)),
+      : MemoryMethod(context,
+                     make_memory(options, context.model->classes(),
+                                 options.min_confidence < 0
+                                     ? automatic_threshold(context)
+                                     : options.min_confidence),
+                     options.memory_capacity),
+        options_(options),
+        mask_(trainable_mask(model(), options.frozen)),
         optimiser_(make_adam(
             {options.learning_rate, 0.9, 0.999, 1e-8, options.weight_decay},
-            mask_)),
-        memory_(make_memory(options, model_->classes(),
-                            options.min_confidence < 0
-                                ? automatic_threshold(context)
-                                : options.min_confidence),
-                options.memory_capacity, model_->classes(),
-                context.rng.child("memory")) {}
+            mask_)) {}
 
-  // With running statistics: a sample's prediction is its own affair, whatever
-  // else is in the window.
-  at::Tensor predict(const at::Tensor& images) const override {
-    const at::NoGradGuard no_gradients;
-    return model_->forward(images, state_, NormStats::running()).logits;
+  void exchange(StateArchive& archive) override {
+    archive("affine", state_.affine);
+    archive("running_mean", state_.running_mean);
+    archive("running_var", state_.running_var);
+    archive("adam", *optimiser_, device());
+    memory_.exchange(archive, device());
   }
 
-  // One pass gives predictions, confidences and pseudo-labels of all samples:
-  // the model does not change before the window is full.
-  Observation observe(const at::Tensor& images, bool) override {
-    Observation seen;
-    seen.logits = predict(images);
-    seen.prediction = classify(seen.logits);
-    seen.verdicts = memory_.offer(images, seen.prediction);
-    return seen;
+  double statistics_share() const override {
+    return 1 - std::pow(1 - options_.stats_momentum, options_.stats_updates);
   }
 
-  UpdateReport update() override {
+ private:
+  UpdateReport learn(const at::Tensor& images) override {
     UpdateReport report;
-    if (memory_.empty()) {
-      report.skipped = "the memory is empty";
-      return report;
-    }
-    const at::Tensor images = memory_.images();
     const at::Tensor before = state_.affine.clone();
 
     Pass pass = run(images, before);
@@ -97,25 +85,11 @@ class Sotta : public Method {
     optimiser_->step(state_.affine, gradient);
     report.parameter_change = state_.affine.sub(before).norm();
     report.applied = true;
-    if (measure_loss_after_) report.loss_after = loss_now(images);
+    if (measures_loss_after()) report.loss_after = loss_now(images);
     if (options_.memory == "hus_cleared") memory_.clear();
     return report;
   }
 
-  void exchange(StateArchive& archive) override {
-    archive("affine", state_.affine);
-    archive("running_mean", state_.running_mean);
-    archive("running_var", state_.running_var);
-    archive("adam", *optimiser_, state_.affine.device());
-    memory_.exchange(archive, state_.affine.device());
-  }
-
-  ModelState state() const override { return state_; }
-  double statistics_share() const override {
-    return 1 - std::pow(1 - options_.stats_momentum, options_.stats_updates);
-  }
-
- private:
   struct Pass {
     at::Tensor loss;
     at::Tensor gradient;  // of the trained parameters, 0 elsewhere
@@ -129,7 +103,7 @@ class Sotta : public Method {
     const at::Tensor leaf = as_leaf(affine);
     ModelState state = state_;
     state.affine = leaf;
-    ForwardResult result = model_->forward(images, state, NormStats::batch());
+    ForwardResult result = model().forward(images, state, NormStats::batch());
     const at::Tensor loss = loss_of(result);
     at::Tensor gradient = gradient_of(loss, leaf);
     if (mask_.defined()) gradient.mul_(mask_);
@@ -138,12 +112,12 @@ class Sotta : public Method {
 
   at::Tensor loss_of(const ForwardResult& result) const {
     const at::Tensor loss = entropy(result.logits).mean();
-    return options_.entropy_per_class ? loss.div(model_->classes()) : loss;
+    return options_.entropy_per_class ? loss.div(model().classes()) : loss;
   }
 
   at::Tensor loss_now(const at::Tensor& images) const {
     const at::NoGradGuard no_gradients;
-    return loss_of(model_->forward(images, state_, NormStats::batch()));
+    return loss_of(model().forward(images, state_, NormStats::batch()));
   }
 
   void blend_statistics(const ForwardResult& result) {
@@ -152,12 +126,8 @@ class Sotta : public Method {
   }
 
   SottaOptions options_;
-  std::shared_ptr<const Classifier> model_;
-  bool measure_loss_after_;
-  ModelState state_;
   at::Tensor mask_;
   std::unique_ptr<Optimiser> optimiser_;
-  ImageMemory memory_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "adapt/confidence_threshold.h"
+#include "sotta/adapt/confidence_threshold.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,38 @@
+#include "adapt/memory_method.h"
+
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+
+namespace sotta {
+
+MemoryMethod::MemoryMethod(const MethodContext& context,
+                           std::unique_ptr<SampleMemory> memory,
+                           int64_t capacity)
+    : state_(context.model->source().clone_norm()),
+      memory_(std::move(memory), capacity, context.model->classes(),
+              context.rng.child("memory")),
+      model_(context.model),
+      measure_loss_after_(context.measure_loss_after) {}
+
+at::Tensor MemoryMethod::predict(const at::Tensor& images) const {
+  const at::NoGradGuard no_gradients;
+  return model_->forward(images, state_, NormStats::running()).logits;
+}
+
+Observation MemoryMethod::observe(const at::Tensor& images, bool) {
+  Observation seen;
+  seen.logits = predict(images);
+  seen.prediction = classify(seen.logits);
+  seen.verdicts = memory_.offer(images, seen.prediction);
+  return seen;
+}
+
+UpdateReport MemoryMethod::update() {
+  if (!memory_.empty()) return learn(memory_.images());
+  UpdateReport report;
+  report.skipped = "the memory is empty";
+  return report;
+}
+
+}  // namespace sotta

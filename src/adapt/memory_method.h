@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/adapt/method.h"
+
+#include "adapt/image_memory.h"
+
+namespace sotta {
+
+// The frame of the methods that learn from a memory of the stream. They predict
+// with running statistics: a sample's prediction is its own affair, whatever
+// else is in the window.
+class MemoryMethod : public Method {
+ public:
+  at::Tensor predict(const at::Tensor& images) const override;
+
+  // One pass gives predictions, confidences and pseudo-labels of all samples:
+  // what predicts does not change before the window is full.
+  Observation observe(const at::Tensor& images, bool completes_window) override;
+
+  UpdateReport update() override;
+  ModelState state() const override { return state_; }
+
+ protected:
+  MemoryMethod(const MethodContext& context,
+               std::unique_ptr<SampleMemory> memory, int64_t capacity);
+
+  // The update proper, on the images in the memory, of which there are some.
+  virtual UpdateReport learn(const at::Tensor& images) = 0;
+
+  const Classifier& model() const { return *model_; }
+  bool measures_loss_after() const { return measure_loss_after_; }
+  at::Device device() const { return state_.affine.device(); }
+
+  ModelState state_;  // predicts
+  ImageMemory memory_;
+
+ private:
+  std::shared_ptr<const Classifier> model_;
+  bool measure_loss_after_;
+};
+
+}  // namespace sotta

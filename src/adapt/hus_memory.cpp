@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "adapt/class_memory.h"
 
 namespace sotta {

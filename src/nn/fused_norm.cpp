@@ -73,9 +73,10 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     NormForward pass =
         make_pass(input, vectors, stats,
                   {residual.numel() > 0 ? residual : at::Tensor(), relu});
-    pass.output = at::empty_like(input);
+    // What stays comes first, so that it lies together in memory.
     if (relu)
       pass.kept = at::empty(input.sizes(), input.options().dtype(at::kByte));
+    pass.output = at::empty_like(input);
     run(pass);
     context->save_for_backward({input, scale, pass.kept, pass.trace.mean,
                                 pass.trace.inverse_std, pass.trace.batch_mean});

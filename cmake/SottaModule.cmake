@@ -13,6 +13,28 @@ function(sotta_strict_warnings target)
   endif()
 endfunction()
 
+# LibTorch's headers are most of what a compiler reads here: read once and kept,
+# they make a clean build two to three times shorter. Developers only: a
+# precompiled header hides an include that is missing, and they build without it
+# for the coverage.
+option(SOTTA_PCH "precompile LibTorch's headers" ${SOTTA_DEVELOPER})
+
+# sotta_precompile(<target> <group> <headers...>): the first target of a group
+# precompiles the headers, the others, which must have the same flags, share
+# them.
+function(sotta_precompile target group)
+  if(NOT SOTTA_PCH)
+    return()
+  endif()
+  get_property(first GLOBAL PROPERTY SOTTA_PCH_${group})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY SOTTA_PCH_${group} ${target})
+  endif()
+endfunction()
+
 # sotta_add_module(<name> [TORCH] DEPENDS <modules...> HEADERS <public...> SOURCES <private...>)
 #
 # The only way to declare a library module. DEPENDS is the list that
@@ -31,6 +53,9 @@ function(sotta_add_module name)
   set_target_properties(sotta_${name} PROPERTIES
     EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERIFY_INTERFACE_HEADER_SETS ${SOTTA_DEVELOPER})
   sotta_strict_warnings(sotta_${name})
+  if(ARG_TORCH)
+    sotta_precompile(sotta_${name} modules <map> <memory> <string> <vector> <ATen/core/Tensor.h> <ATen/TensorOperators.h>)
+  endif()
   install(TARGETS sotta_${name} EXPORT sottaTargets FILE_SET HEADERS)
   set_property(GLOBAL APPEND PROPERTY SOTTA_MODULES sotta::${name})
 endfunction()

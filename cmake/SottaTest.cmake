@@ -24,6 +24,11 @@ function(sotta_add_tests module)
   target_compile_definitions(sotta_${module}_test PRIVATE
     SOTTA_GOLDEN_DIR="${PROJECT_SOURCE_DIR}/tests/golden")
   sotta_strict_warnings(sotta_${module}_test)
+  # The tests' own code need not be fast, only soon compiled.
+  target_compile_options(sotta_${module}_test PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(NOT module MATCHES "^(core|record|report|support)$")
+    sotta_precompile(sotta_${module}_test tests <map> <memory> <string> <vector> <gtest/gtest.h> <ATen/core/Tensor.h> <ATen/TensorOperators.h>)
+  endif()
   add_test(NAME ${module} COMMAND sotta_${module}_test)
   # The report lets tools/run_tests.py count test cases instead of programs.
   set_tests_properties(${module} PROPERTIES LABELS "${ARG_LABELS}"

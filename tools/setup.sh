@@ -35,7 +35,7 @@ esac
 if [ "$level" = ci ]; then
   tools+=(clang++-14:clang-14 clang-format-14:clang-format-14
     clang-tidy-14:clang-tidy-14 gcovr:gcovr git:git xz:xz-utils)
-  packages+=(libclang-rt-14-dev)
+  packages+=(libclang-rt-14-dev python3-numpy)
 fi
 
 own_torch() {

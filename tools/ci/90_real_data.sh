@@ -27,5 +27,6 @@ PYTHON
 rm -rf build/corrupted_1000
 build/release/bin/sotta corrupt --dataset cifar10 --data build/data --kind all \
   --severity all --limit 1000 --out build/corrupted_1000
-python3 tools/check_corruptions.py $shared/golden/corruptions build/corrupted_1000 \
+# Debian's Python, whose NumPy setup.sh installs.
+/usr/bin/python3 tools/check_corruptions.py $shared/golden/corruptions build/corrupted_1000 \
   build/data/cifar-10-batches-bin/test_batch.bin

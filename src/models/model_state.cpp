@@ -17,4 +17,14 @@ ModelState ModelState::to(at::Device device) const {
           running_var.to(device)};
 }
 
+NormViews norm_views(const ModelState& state, const NormLayer& layer) {
+  const auto cut = [&](const at::Tensor& vector, int64_t from) {
+    return vector.narrow(0, from, layer.channels);
+  };
+  const int64_t scale = 2 * layer.offset;
+  return {cut(state.affine, scale), cut(state.affine, scale + layer.channels),
+          cut(state.running_mean, layer.offset),
+          cut(state.running_var, layer.offset)};
+}
+
 }  // namespace sotta

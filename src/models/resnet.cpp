@@ -8,13 +8,13 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
 #include "sotta/nn/convolution.h"
 #include "sotta/nn/norm_relu.h"
 
+#include "models/pixel_input.h"
 #include "models/resnet_plan.h"
 
 namespace sotta {
@@ -109,19 +109,14 @@ class ResNetClassifier : public Classifier {
       : spec_(spec),
         plan_(spec),
         source_(std::move(state)),
-        normalisation_(normalisation) {
-    const auto as_pixel = [&](const std::vector<double>& values) {
-      return at::tensor(values, source_.body.options()).view({1, -1, 1, 1});
-    };
-    mean_ = as_pixel(normalisation.mean);
-    std_ = as_pixel(normalisation.std);
-  }
+        normalisation_(normalisation),
+        input_(normalisation, source_.body) {}
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
-    check(images, state);
     const Pass pass(plan_, state, stats, images.suggest_memory_format());
-    at::Tensor x = pass.stem(normalise(images), plan_.stem);
+    at::Tensor x =
+        pass.stem(input_.normalise(images, state.affine.device()), plan_.stem);
     if (spec_.stem == ResNetSpec::Stem::kImagenet)
       x = at::max_pool2d(x, /*kernel_size=*/3, /*stride=*/2, /*padding=*/1);
     for (const auto& block : plan_.blocks)
@@ -149,48 +144,21 @@ class ResNetClassifier : public Classifier {
       start += tensor.count();
     }
     for (const auto& norm : plan_.norms) {
-      const auto cut = [&](const at::Tensor& vector, int64_t from) {
-        return vector.narrow(0, from, norm.channels);
-      };
-      const int64_t scale = 2 * norm.offset;
-      tensors[norm.name + ".weight"] = cut(state.affine, scale);
-      tensors[norm.name + ".bias"] = cut(state.affine, scale + norm.channels);
-      tensors[norm.name + ".running_mean"] =
-          cut(state.running_mean, norm.offset);
-      tensors[norm.name + ".running_var"] = cut(state.running_var, norm.offset);
+      const NormViews views = norm_views(state, norm);
+      tensors[norm.name + ".weight"] = views.scale;
+      tensors[norm.name + ".bias"] = views.shift;
+      tensors[norm.name + ".running_mean"] = views.running_mean;
+      tensors[norm.name + ".running_var"] = views.running_var;
     }
     return tensors;
   }
 
  private:
-  void check(const at::Tensor& images, const ModelState& state) const {
-    const bool known_type =
-        images.scalar_type() == at::kByte || images.scalar_type() == at::kFloat;
-    if (images.dim() != 4 || images.size(1) != spec_.channels || !known_type)
-      fail(ErrorKind::kInvalid, "forward",
-           "expected uint8 or float images [N, " +
-               std::to_string(spec_.channels) + ", H, W], got " +
-               c10::toString(images.scalar_type()) + " " +
-               c10::str(images.sizes()));
-    if (images.device() != state.affine.device())
-      fail(ErrorKind::kInvalid, "forward",
-           "expected images on " + state.affine.device().str() + ", got " +
-               images.device().str());
-  }
-
-  // The same bits for bytes and for those bytes divided by 255.
-  at::Tensor normalise(const at::Tensor& images) const {
-    const at::Tensor pixels = images.scalar_type() == at::kByte
-                                  ? images.to(at::kFloat).div_(255)
-                                  : images;
-    return (pixels - mean_).div_(std_);
-  }
-
   ResNetSpec spec_;
   ResNetPlan plan_;
   ModelState source_;
   Normalisation normalisation_;
-  at::Tensor mean_, std_;  // [1, C, 1, 1]
+  PixelInput input_;
 };
 
 void require_size(const at::Tensor& vector, int64_t size, const char* name) {

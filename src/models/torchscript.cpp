@@ -5,13 +5,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "sotta/core/error.h"
 
+#include "models/pixel_input.h"
 #include "models/torchscript_graph.h"
 
 namespace sotta {
@@ -43,28 +43,23 @@ class TorchScriptClassifier : public Classifier {
       : code_(lifted.graph, "forward"),
         body_(lifted.body),
         source_(collect_state(lifted)),
-        normalisation_(normalisation) {
+        normalisation_(normalisation),
+        input_(normalisation, source_.body) {
     int64_t offset = 0;
     for (const auto& norm : lifted.norms) {
       norms_.push_back({norm.name, norm.scale.numel(), offset});
       offset += norm.scale.numel();
     }
-    const auto as_pixel = [&](const std::vector<double>& values) {
-      return at::tensor(values, source_.body.options()).view({1, -1, 1, 1});
-    };
-    mean_ = as_pixel(normalisation.mean);
-    std_ = as_pixel(normalisation.std);
   }
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
-    check(images, state);
     ForwardResult result;
     if (stats.source != NormStats::Source::kRunning) {
       result.batch_mean = at::zeros_like(state.running_mean);
       result.batch_var = at::zeros_like(state.running_var);
     }
-    torch::jit::Stack stack{normalise(images)};
+    torch::jit::Stack stack{input_.normalise(images, state.affine.device())};
     push_body(stack, state);
     push_norms(stack, state, result);
     stack.emplace_back(static_cast<int64_t>(stats.source));
@@ -77,7 +72,7 @@ class TorchScriptClassifier : public Classifier {
 
   const ModelState& source() const override { return source_; }
   int64_t classes() const override { return body_.back().tensor.numel(); }
-  int64_t channels() const override { return mean_.size(1); }
+  int64_t channels() const override { return input_.channels(); }
   std::string engine() const override { return "torchscript"; }
   const std::vector<NormLayer>& norm_layers() const override { return norms_; }
   const Normalisation& normalisation() const override { return normalisation_; }
@@ -91,41 +86,16 @@ class TorchScriptClassifier : public Classifier {
       start += like.numel();
     }
     for (const auto& norm : norms_) {
-      const auto cut = [&](const at::Tensor& vector, int64_t from) {
-        return vector.narrow(0, from, norm.channels);
-      };
-      const int64_t scale = 2 * norm.offset;
-      tensors[norm.name + ".weight"] = cut(state.affine, scale);
-      tensors[norm.name + ".bias"] = cut(state.affine, scale + norm.channels);
-      tensors[norm.name + ".running_mean"] =
-          cut(state.running_mean, norm.offset);
-      tensors[norm.name + ".running_var"] = cut(state.running_var, norm.offset);
+      const NormViews views = norm_views(state, norm);
+      tensors[norm.name + ".weight"] = views.scale;
+      tensors[norm.name + ".bias"] = views.shift;
+      tensors[norm.name + ".running_mean"] = views.running_mean;
+      tensors[norm.name + ".running_var"] = views.running_var;
     }
     return tensors;
   }
 
  private:
-  void check(const at::Tensor& images, const ModelState& state) const {
-    const bool known_type =
-        images.scalar_type() == at::kByte || images.scalar_type() == at::kFloat;
-    if (images.dim() != 4 || images.size(1) != channels() || !known_type)
-      fail(ErrorKind::kInvalid, "forward",
-           "expected uint8 or float images [N, " + std::to_string(channels()) +
-               ", H, W], got " + c10::toString(images.scalar_type()) + " " +
-               c10::str(images.sizes()));
-    if (images.device() != state.affine.device())
-      fail(ErrorKind::kInvalid, "forward",
-           "expected images on " + state.affine.device().str() + ", got " +
-               images.device().str());
-  }
-
-  at::Tensor normalise(const at::Tensor& images) const {
-    const at::Tensor pixels = images.scalar_type() == at::kByte
-                                  ? images.to(at::kFloat).div_(255)
-                                  : images;
-    return (pixels - mean_).div_(std_);
-  }
-
   void push_body(torch::jit::Stack& stack, const ModelState& state) const {
     std::vector<int64_t> sizes;
     for (const auto& parameter : body_)
@@ -161,7 +131,7 @@ class TorchScriptClassifier : public Classifier {
   std::vector<NormLayer> norms_;
   ModelState source_;
   Normalisation normalisation_;
-  at::Tensor mean_, std_;  // [1, C, 1, 1]
+  PixelInput input_;
 };
 
 torch::jit::Module read_module(const std::filesystem::path& file,

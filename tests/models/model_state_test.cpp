@@ -1,5 +1,6 @@
 #include "sotta/models/model_state.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
@@ -44,6 +45,22 @@ TEST(ModelState, GoesToTheDeviceItIsOnWithoutACopy) {
 
   EXPECT_EQ(same.body.data_ptr(), state.body.data_ptr());
   EXPECT_EQ(same.running_var.data_ptr(), state.running_var.data_ptr());
+}
+
+TEST(ModelState, NormViewsAreTheLayersPart) {
+  ModelState state;
+  state.affine = at::arange(10, at::kFloat);  // two layers of 2 and 3 channels
+  state.running_mean = at::arange(5, at::kFloat);
+  state.running_var = at::arange(5, at::kFloat).add(100);
+
+  const NormViews views = norm_views(state, {"second", 3, 2});
+
+  EXPECT_TRUE(views.scale.equal(state.affine.slice(0, 4, 7)));
+  EXPECT_TRUE(views.shift.equal(state.affine.slice(0, 7, 10)));
+  EXPECT_TRUE(views.running_mean.equal(state.running_mean.slice(0, 2, 5)));
+  EXPECT_TRUE(views.running_var.equal(state.running_var.slice(0, 2, 5)));
+  views.scale.fill_(-1);
+  EXPECT_EQ(state.affine[4].item<float>(), -1);
 }
 
 }  // namespace

@@ -37,4 +37,10 @@ struct NormLayer {
                        // its scales start at 2 * offset in affine
 };
 
+// The layer's four vectors in a state, as views.
+struct NormViews {
+  at::Tensor scale, shift, running_mean, running_var;
+};
+NormViews norm_views(const ModelState& state, const NormLayer& layer);
+
 }  // namespace sotta

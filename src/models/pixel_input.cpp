@@ -1,0 +1,42 @@
+#include "models/pixel_input.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+
+#include "sotta/core/error.h"
+
+namespace sotta {
+
+PixelInput::PixelInput(const Normalisation& normalisation,
+                       const at::Tensor& like) {
+  const auto as_pixel = [&](const std::vector<double>& values) {
+    return at::tensor(values, like.options()).view({1, -1, 1, 1});
+  };
+  mean_ = as_pixel(normalisation.mean);
+  std_ = as_pixel(normalisation.std);
+}
+
+void PixelInput::check(const at::Tensor& images, at::Device device) const {
+  const bool known_type =
+      images.scalar_type() == at::kByte || images.scalar_type() == at::kFloat;
+  if (images.dim() != 4 || images.size(1) != channels() || !known_type)
+    fail(ErrorKind::kInvalid, "forward",
+         "expected uint8 or float images [N, " + std::to_string(channels()) +
+             ", H, W], got " + c10::toString(images.scalar_type()) + " " +
+             c10::str(images.sizes()));
+  if (images.device() != device)
+    fail(ErrorKind::kInvalid, "forward",
+         "expected images on " + device.str() + ", got " +
+             images.device().str());
+}
+
+at::Tensor PixelInput::normalise(const at::Tensor& images,
+                                 at::Device device) const {
+  check(images, device);
+  const at::Tensor pixels = images.scalar_type() == at::kByte
+                                ? images.to(at::kFloat).div_(255)
+                                : images;
+  return (pixels - mean_).div_(std_);
+}
+
+}  // namespace sotta

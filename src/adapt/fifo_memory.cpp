@@ -11,7 +11,9 @@ class FifoMemory : public SampleMemory {
       : capacity_(capacity), min_confidence_(min_confidence) {}
 
   Answer offer(const MemoryItem& item, Rng&) override {
-    if (item.confidence < min_confidence_) return {Verdict::kLowConfidence, -1};
+    // Written so that NaN is refused too.
+    if (!(item.confidence >= min_confidence_))
+      return {Verdict::kLowConfidence, -1};
     MemoryItem kept = item;
     kept.slot = static_cast<int64_t>(items_.size());
     if (kept.slot == capacity_) {

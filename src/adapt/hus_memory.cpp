@@ -9,7 +9,9 @@ class HusMemory : public ClassMemory {
       : ClassMemory(capacity, classes), min_confidence_(min_confidence) {}
 
   Answer offer(const MemoryItem& item, Rng& rng) override {
-    if (item.confidence < min_confidence_) return {Verdict::kLowConfidence, -1};
+    // Written so that NaN is refused too.
+    if (!(item.confidence >= min_confidence_))
+      return {Verdict::kLowConfidence, -1};
 
     MemoryItem kept = item;
     kept.slot = size() < capacity() ? size() : make_room(item.label, rng);

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "adapt/sample_memory.h"
@@ -27,6 +29,15 @@ TEST(FifoMemory, KeepsTheLastOnes) {
 
 TEST(FifoMemory, KeepsTheLastConfidentOnes) {
   EXPECT_EQ(kept_after(9, 0.9), (std::vector<int64_t>{4, 6, 8}));
+}
+
+TEST(FifoMemory, RefusesAConfidenceThatIsNoNumber) {
+  Rng rng(0);
+  const auto memory = make_fifo_memory(3, 0);
+  MemoryItem item;
+  item.confidence = std::nan("");
+  EXPECT_EQ(memory->offer(item, rng).verdict, Verdict::kLowConfidence);
+  EXPECT_TRUE(memory->items().empty());
 }
 
 }  // namespace

@@ -34,6 +34,14 @@ TEST(HusMemory, RefusesBelowTheThresholdAndTakesItExactly) {
   EXPECT_EQ(memory->items().size(), 1u);
 }
 
+TEST(HusMemory, RefusesAConfidenceThatIsNoNumber) {
+  Rng rng(0);
+  const auto memory = make_hus_memory(4, 3, 0);
+  EXPECT_EQ(memory->offer(sample(0, 0, std::nan("")), rng).verdict,
+            Verdict::kLowConfidence);
+  EXPECT_TRUE(memory->items().empty());
+}
+
 TEST(HusMemory, RareClassDisplacesCrowdedOne) {
   Rng rng(0);
   const auto memory = make_hus_memory(4, 3, 0);

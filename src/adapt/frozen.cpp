@@ -1,5 +1,8 @@
 #include "adapt/frozen.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <ATen/ops/ones_like.h>
 
 #include "sotta/core/error.h"
@@ -7,28 +10,54 @@
 namespace sotta {
 namespace {
 
-// The stage of the last norm layer: its name up to the first dot.
-std::string last_stage(const Classifier& model) {
-  const std::string& name = model.norm_layers().back().name;
-  return name.substr(0, name.find('.'));
+bool lies_in(const NormLayer& layer, const std::string& stage) {
+  return layer.name.compare(0, stage.size(), stage) == 0 &&
+         (layer.name.size() == stage.size() || layer.name[stage.size()] == '.');
+}
+
+// The last norm layer's name up to the first dot after which not every norm
+// layer is named alike: layer4, model.layer4, features.49.
+std::string last_stage(const std::vector<NormLayer>& layers) {
+  const std::string& last = layers.back().name;
+  for (size_t dot = last.find('.'); dot != std::string::npos;
+       dot = last.find('.', dot + 1)) {
+    const std::string stage = last.substr(0, dot);
+    if (!std::all_of(layers.begin(), layers.end(),
+                     [&](const auto& layer) { return lies_in(layer, stage); }))
+      return stage;
+  }
+  return last;
+}
+
+// Freezes the layers that `is_frozen` tells; gives how many those are.
+template <class Predicate>
+size_t freeze(at::Tensor& mask, const std::vector<NormLayer>& layers,
+              const Predicate& is_frozen) {
+  size_t frozen = 0;
+  for (const auto& layer : layers) {
+    if (!is_frozen(layer)) continue;
+    mask.narrow(0, 2 * layer.offset, 2 * layer.channels).zero_();
+    ++frozen;
+  }
+  return frozen;
 }
 
 }  // namespace
 
 at::Tensor trainable_mask(const Classifier& model, const std::string& frozen) {
-  if (frozen.empty()) return {};
-  const std::string pattern = frozen == "auto" ? last_stage(model) : frozen;
+  const auto& layers = model.norm_layers();
+  const bool automatic = frozen == "auto";
+  if (frozen.empty() || (automatic && layers.size() == 1)) return {};
 
   at::Tensor mask = at::ones_like(model.source().affine);
-  size_t matches = 0;
-  for (const auto& layer : model.norm_layers()) {
-    if (layer.name.find(pattern) == std::string::npos) continue;
-    mask.narrow(0, 2 * layer.offset, 2 * layer.channels).zero_();
-    ++matches;
-  }
+  const std::string pattern = automatic ? last_stage(layers) : frozen;
+  const size_t matches = freeze(mask, layers, [&](const NormLayer& layer) {
+    return automatic ? lies_in(layer, pattern)
+                     : layer.name.find(pattern) != std::string::npos;
+  });
   require(matches > 0, "frozen",
           "no norm layer's name contains \"" + pattern + "\"");
-  require(matches < model.norm_layers().size(), "frozen",
+  require(matches < layers.size(), "frozen",
           "\"" + pattern + "\" freezes every norm layer");
   return mask;
 }

@@ -10,7 +10,9 @@ namespace sotta {
 
 // 1 for every norm parameter that may be trained, 0 for those of layers whose
 // name contains `frozen`; laid out as ModelState::affine. "auto" stands for the
-// last stage ("layer4" in ResNet18), "" for none: then undefined.
+// last stage: the layers whose name begins like the last one's up to the first
+// dot that tells some from others ("layer4" in ResNet18), and none if there is
+// only one layer. "" stands for none. None: then undefined.
 //
 // Throws Error(kInvalid) if the pattern fits no layer, or every one.
 at::Tensor trainable_mask(const Classifier& model, const std::string& frozen);

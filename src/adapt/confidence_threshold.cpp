@@ -7,6 +7,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 
+#include "sotta/core/error.h"
+
 namespace sotta {
 namespace {
 
@@ -27,14 +29,19 @@ double automatic_threshold(const MethodContext& context) {
   const at::Tensor& images = context.source_images;
   if (!images.defined()) return threshold_for_classes(context.model->classes());
 
+  require(images.dim() == 4 && images.size(0) > 0, "source_images",
+          "expected at least one image [N, C, H, W], got " +
+              c10::str(images.sizes()));
+  const at::Device device = context.model->source().affine.device();
   const at::NoGradGuard no_gradients;
   std::vector<at::Tensor> confidences;
   for (const auto& batch : images.split(kBatch))
-    confidences.push_back(classify(context.model
-                                       ->forward(batch, context.model->source(),
-                                                 NormStats::running())
-                                       .logits)
-                              .confidences);
+    confidences.push_back(
+        classify(context.model
+                     ->forward(batch.to(device), context.model->source(),
+                               NormStats::running())
+                     .logits)
+            .confidences);
   const at::Tensor sorted = std::get<0>(at::cat(confidences).sort());
   const auto place = static_cast<int64_t>((1 - kConfidentShare) *
                                           static_cast<double>(sorted.numel()));

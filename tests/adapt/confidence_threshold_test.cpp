@@ -1,6 +1,9 @@
 #include "sotta/adapt/confidence_threshold.h"
 
+#include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
+
+#include "sotta/core/error.h"
 
 #include "tests/adapt/trace.h"
 
@@ -36,6 +39,13 @@ TEST(ConfidenceThreshold, FollowsTheSourceModelOnItsOwnImages) {
   const double threshold = automatic_threshold(context);
   const auto above = confidences.ge(threshold).sum().item<int64_t>();
   EXPECT_NEAR(static_cast<double>(above) / 24, 0.8, 0.05);
+}
+
+TEST(ConfidenceThreshold, NeedsAnImageIfItIsGivenAny) {
+  MethodContext context;
+  context.model = testing::golden_network();
+  context.source_images = at::empty({0, 3, 16, 16}, at::kByte);
+  EXPECT_THROW(automatic_threshold(context), Error);
 }
 
 }  // namespace

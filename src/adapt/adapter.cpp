@@ -114,18 +114,22 @@ UpdateReport Adapter::update_window(StepResult& result) {
   }
   const int64_t seen = samples_;
   const std::string action = guard_->options().action;
-  restore(action == "skip"       ? before
-          : action == "rollback" ? guard_->good()
-                                 : initial_);
+  load(action == "skip"       ? before
+       : action == "rollback" ? guard_->good()
+                              : initial_);
   method_->drop_window();
   samples_ = seen;
   pending_ = 0;
   guard_->forget();
   report.applied = false;
   report.skipped = "guard: " + reason;
-  for (auto& verdict : result.verdicts)
-    if (verdict == Verdict::kAdmitted) verdict = Verdict::kGuard;
-  result.guard = reason + "; " + action;
+  // Verdicts on earlier windows of the same call stand.
+  const auto own =
+      std::min(result.verdicts.size(), static_cast<size_t>(update_interval_));
+  std::replace(result.verdicts.end() - static_cast<std::ptrdiff_t>(own),
+               result.verdicts.end(), Verdict::kAdmitted, Verdict::kGuard);
+  result.guard +=
+      (result.guard.empty() ? "" : ", then ") + reason + "; " + action;
   return report;
 }
 
@@ -148,6 +152,17 @@ Snapshot Adapter::snapshot() const {
 }
 
 void Adapter::restore(const Snapshot& snapshot) {
+  load(snapshot);
+  if (!guard_) return;
+  guard_->forget();
+  guard_->set_good(this->snapshot());
+}
+
+void Adapter::take_back(const Snapshot& before) {
+  load(before);
+}
+
+void Adapter::load(const Snapshot& snapshot) {
   if (snapshot.method != name_)
     fail(ErrorKind::kBadFormat, "snapshot",
          "belongs to method \"" + snapshot.method + "\", expected \"" + name_ +
@@ -162,9 +177,6 @@ void Adapter::restore(const Snapshot& snapshot) {
 
 void Adapter::reset() {
   restore(initial_);
-  if (!guard_) return;
-  guard_->forget();
-  guard_->set_good(initial_);
 }
 
 void Adapter::check(const at::Tensor& images) const {

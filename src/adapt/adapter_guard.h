@@ -30,7 +30,7 @@ class Adapter::Guard {
   void set_good(Snapshot snapshot);
   const Snapshot& good() const { return good_; }
 
-  // Starts the history afresh, after a trip.
+  // Starts the history afresh, after a trip or a restored snapshot.
   void forget();
 
  private:

@@ -81,11 +81,11 @@ TrialUpdates::Outcome TrialUpdates::run(const at::Tensor& images) {
 
   adapter_.rehearse(images);
   ++count_;
-  // restore() gives the method new tensors, so these stay as they are.
+  // take_back() gives the method new tensors, so these stay as they are.
   const Outcome outcome{method.state(), method.trained_state()};
-  adapter_.restore(keep_traces_
-                       ? with_published_traces(before_, adapter_.snapshot())
-                       : before_);
+  adapter_.take_back(keep_traces_
+                         ? with_published_traces(before_, adapter_.snapshot())
+                         : before_);
   return outcome;
 }
 

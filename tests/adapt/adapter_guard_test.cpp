@@ -156,8 +156,75 @@ TEST(Guard, ARehearsalIsNotGuarded) {
   }
 
   EXPECT_EQ(guarded.value(), 3);
-  guarded.adapter->restore(before);
+  guarded.adapter->take_back(before);
   EXPECT_NE(guarded.window().guard, "");  // back on duty
+}
+
+TEST(Guard, ARehearsalLeavesTheHistoryAlone) {
+  GuardOptions options = with_action("skip");
+  options.max_class_share = 0.9;
+  Guarded guarded(options);
+  guarded.window();
+  const Snapshot before = guarded.adapter->snapshot();
+  guarded.adapter->rehearse(at::rand({2, 3, 16, 16}));
+  guarded.adapter->take_back(before);
+  EXPECT_NE(guarded.window().guard, "");
+}
+
+// A call of three windows, of which the second goes wrong.
+TEST(Guard, LabelsOnlyTheSamplesOfTheWindowThatItTakesBack) {
+  Guarded guarded(with_action("skip"));
+  guarded.method->script = [](UpdateReport& report, int64_t updates) {
+    report.loss = scalar(updates == 1 ? std::nan("") : 1);
+  };
+
+  const StepResult result = guarded.adapter->step(at::rand({6, 3, 16, 16}));
+
+  const Verdict stands = Verdict::kAdmitted, taken_back = Verdict::kGuard;
+  EXPECT_EQ(result.verdicts,
+            (std::vector<Verdict>{stands, stands, taken_back, taken_back,
+                                  stands, stands}));
+  EXPECT_EQ(guarded.value(), 2);
+}
+
+TEST(Guard, LabelsTheTailOfAWindowThatBeganInAnEarlierCall) {
+  Guarded guarded(with_action("skip"));
+  guarded.method->report.loss = scalar(std::nan(""));
+  guarded.adapter->step(at::rand({1, 3, 16, 16}));
+  const StepResult result = guarded.adapter->step(at::rand({2, 3, 16, 16}));
+  EXPECT_EQ(result.verdicts,
+            (std::vector<Verdict>{Verdict::kGuard, Verdict::kAdmitted}));
+}
+
+TEST(Guard, SaysEveryTripOfACall) {
+  Guarded guarded(with_action("skip"));
+  guarded.method->script = [](UpdateReport& report, int64_t updates) {
+    report.loss = scalar(updates == 0 ? std::nan("") : 1);
+    report.gradient_norm = scalar(updates == 1 ? std::nan("") : 1);
+  };
+  EXPECT_EQ(guarded.adapter->step(at::rand({6, 3, 16, 16})).guard,
+            "loss is not finite; skip, then gradient is not finite; skip");
+}
+
+TEST(Guard, RollsBackToARestoredStateAndNotToTheSource) {
+  Guarded first(with_action("off"));
+  for (int i = 0; i < 5; ++i)
+    first.window();
+  Guarded second(with_action("rollback"));
+  second.adapter->restore(first.adapter->snapshot());
+  second.method->report.loss = scalar(std::nan(""));
+  EXPECT_EQ(second.window().guard, "loss is not finite; rollback");
+  EXPECT_EQ(second.value(), 5);
+}
+
+TEST(Guard, HistoryStartsAfreshAfterARestore) {
+  GuardOptions options = with_action("skip");
+  options.max_class_share = 0.9;
+  Guarded guarded(options);
+  guarded.window();
+  guarded.adapter->restore(guarded.adapter->snapshot());
+  EXPECT_EQ(guarded.window().guard, "");
+  EXPECT_NE(guarded.window().guard, "");
 }
 
 TEST(Guard, RefusesOptionsOutOfRange) {

@@ -20,6 +20,9 @@ class ScriptedMethod : public Method {
   // What update() reports; its `value` below has been raised by one by then.
   UpdateReport report;
   at::Tensor value = at::zeros({1});
+  // If set, changes the report of an update, given how many there were before.
+  std::function<void(UpdateReport&, int64_t)> script;
+  int64_t updates = 0;
 
   at::Tensor predict(const at::Tensor& images) const override {
     at::Tensor logits = at::zeros({images.size(0), 5});
@@ -36,6 +39,8 @@ class ScriptedMethod : public Method {
   UpdateReport update() override {
     value.add_(1);
     report.applied = true;
+    if (script) script(report, updates);
+    ++updates;
     return report;
   }
   void exchange(StateArchive& archive) override { archive("value", value); }

@@ -26,7 +26,7 @@ struct StepResult {
   // the last of them.
   double update_seconds = 0;
 
-  // What a guard found and did; empty if none tripped.
+  // What guards found and did, one after another; empty if none tripped.
   std::string guard;
 };
 
@@ -55,7 +55,7 @@ class Adapter {
   // range or not finite; nothing has changed then.
   StepResult step(const at::Tensor& images);
 
-  // step() without the guards, for trial steps that restore() takes back:
+  // step() without the guards, for trial steps that take_back() undoes:
   // guards watch the stream, and a trial is no part of it.
   StepResult rehearse(const at::Tensor& images);
 
@@ -64,8 +64,13 @@ class Adapter {
 
   // The whole state, and back. restore() throws Error(kBadFormat) if the
   // snapshot belongs to another method or network, and changes nothing then.
+  // For the guards the stream begins there: they forget what came before, and
+  // roll back to no earlier state.
   Snapshot snapshot() const;
   void restore(const Snapshot& snapshot);
+
+  // restore() after rehearse(), without the guards' notice.
+  void take_back(const Snapshot& before);
 
   // Back to the moment it was made.
   void reset();
@@ -84,6 +89,7 @@ class Adapter {
 
   void check(const at::Tensor& images) const;
   UpdateReport update_window(StepResult& result);
+  void load(const Snapshot& snapshot);
 
   std::string name_;
   std::unique_ptr<Method> method_;

@@ -66,6 +66,8 @@ Adapter::~Adapter() = default;
 
 StepResult Adapter::step(const at::Tensor& images) {
   check(images);
+  height_ = images.size(2);
+  width_ = images.size(3);
   StepResult result;
   for (int64_t begin = 0; begin < images.size(0);) {
     const int64_t room = update_interval_ - pending_;
@@ -98,9 +100,9 @@ StepResult Adapter::rehearse(const at::Tensor& images) {
 }
 
 UpdateReport Adapter::update_window(StepResult& result) {
-  pending_ = 0;
   Snapshot before;
   if (guard_) before = snapshot();
+  pending_ = 0;
 
   UpdateReport report = method_->update();
   overwrite_tail(result.verdicts, report.verdicts);
@@ -116,7 +118,8 @@ UpdateReport Adapter::update_window(StepResult& result) {
   const std::string action = guard_->options().action;
   load(action == "skip"       ? before
        : action == "rollback" ? guard_->good()
-                              : initial_);
+                              : initial_,
+       update_interval_);
   method_->drop_window();
   samples_ = seen;
   pending_ = 0;
@@ -152,17 +155,18 @@ Snapshot Adapter::snapshot() const {
 }
 
 void Adapter::restore(const Snapshot& snapshot) {
-  load(snapshot);
+  load(snapshot, update_interval_ - 1);
   if (!guard_) return;
   guard_->forget();
   guard_->set_good(this->snapshot());
 }
 
 void Adapter::take_back(const Snapshot& before) {
-  load(before);
+  load(before, update_interval_ - 1);
 }
 
-void Adapter::load(const Snapshot& snapshot) {
+// A full window, which update_window() saves, is no state to go on from.
+void Adapter::load(const Snapshot& snapshot, int64_t most_pending) {
   if (snapshot.method != name_)
     fail(ErrorKind::kBadFormat, "snapshot",
          "belongs to method \"" + snapshot.method + "\", expected \"" + name_ +
@@ -171,8 +175,21 @@ void Adapter::load(const Snapshot& snapshot) {
   archive("adapter.pending", pending_);
   archive("adapter.samples", samples_);
   archive("adapter.updates", updates_);
+  const auto pending = archive.stored("adapter.pending").item<int64_t>();
+  if (pending < 0 || pending > most_pending)
+    fail(ErrorKind::kBadFormat, "snapshot",
+         "expected 0 to " + std::to_string(most_pending) +
+             " samples of a window of " + std::to_string(update_interval_) +
+             ", got " + std::to_string(pending));
   method_->exchange(archive);
+  const auto shape = archive.image_shape();
+  if (!shape.empty() && shape[0] != model_->channels())
+    fail(ErrorKind::kBadFormat, "snapshot",
+         "expected images of " + std::to_string(model_->channels()) +
+             " channels, got " + std::to_string(shape[0]));
   archive.commit();
+  height_ = shape.empty() ? 0 : shape[1];
+  width_ = shape.empty() ? 0 : shape[2];
 }
 
 void Adapter::reset() {
@@ -190,6 +207,11 @@ void Adapter::check(const at::Tensor& images) const {
       images.numel() == 0)
     refuse("expected a shape [N, " + std::to_string(model_->channels()) +
            ", H, W] without zeros, got " + c10::str(images.sizes()));
+  if (height_ > 0 && (images.size(2) != height_ || images.size(3) != width_))
+    refuse("expected " + std::to_string(height_) + " x " +
+           std::to_string(width_) + " pixels as before, got " +
+           std::to_string(images.size(2)) + " x " +
+           std::to_string(images.size(3)));
   const at::Device device = model_->source().affine.device();
   if (images.device() != device)
     refuse("expected them on " + device.str() + ", got " +

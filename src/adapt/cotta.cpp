@@ -7,6 +7,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 
+#include "sotta/core/error.h"
 #include "sotta/nn/augment.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
@@ -81,12 +82,18 @@ class Cotta : public Method {
     archive("teacher_affine", teacher_.affine);
     archive("student_body", student_.body);
     archive("student_affine", student_.affine);
-    archive("adam_body", *body_optimiser_, device);
-    archive("adam_affine", *affine_optimiser_, device);
+    archive("adam_body", *body_optimiser_, student_.body);
+    archive("adam_affine", *affine_optimiser_, student_.affine);
     archive("augment.rng", augment_rng_);
     archive("restore.rng", restore_rng_);
-    archive.varying("waiting", images_, device);
-    archive.varying("waiting_target", target_, device);
+    archive.images("waiting", images_, device);
+    const at::Tensor waiting = archive.stored("waiting");
+    archive.varying(
+        "waiting_target", target_, device,
+        {waiting.defined() ? waiting.size(0) : 0, model_->classes()});
+    if (waiting.defined() && !archive.stored("waiting_target").defined())
+      fail(ErrorKind::kBadFormat, "snapshot",
+           "expected the teacher's answers to the waiting images, found none");
   }
 
   ModelState state() const override { return teacher_; }

@@ -44,7 +44,8 @@ class Eata : public WindowStep {
 
   void exchange(StateArchive& archive) override {
     WindowStep::exchange(archive);
-    archive.varying("mean_probabilities", mean_probabilities_, device());
+    archive.varying("mean_probabilities", mean_probabilities_, device(),
+                    {model().classes()});
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <ATen/ops/tensor.h>
@@ -102,26 +103,40 @@ at::Tensor ImageMemory::images() const {
 void ImageMemory::exchange(StateArchive& archive, at::Device device) {
   archive("memory.rng", rng_);
   archive("memory.offered", offered_);
-  archive.varying("memory.images", slots_, device);
-  archive("memory.items",
-          {[&] { return pack(memory_->items()); },
-           [this](const at::Tensor& packed) { check_items(packed); },
-           [this](const at::Tensor& packed) {
-             memory_->set_items(unpack(packed));
-           }});
+  archive.images("memory.images", slots_, device);
+  archive("memory.items", {[&] { return pack(memory_->items()); },
+                           [&](const at::Tensor& packed) {
+                             check_content(packed,
+                                           archive.stored("memory.images"));
+                           },
+                           [this](const at::Tensor& packed) {
+                             memory_->set_items(unpack(packed));
+                           }});
 }
 
-void ImageMemory::check_items(const at::Tensor& packed) const {
-  bool fits = packed.numel() % kItemFields == 0 &&
-              packed.numel() / kItemFields <= capacity_;
+void ImageMemory::check_content(const at::Tensor& packed,
+                                const at::Tensor& images) const {
+  const auto refuse = [](const std::string& problem) {
+    fail(ErrorKind::kBadFormat, "snapshot", problem);
+  };
+  if (images.defined() && images.size(0) != capacity_)
+    refuse("expected a memory_capacity of " + std::to_string(capacity_) +
+           ", got " + std::to_string(images.size(0)));
+  const int64_t count = packed.numel() / kItemFields;
+  if (count > 0 && !images.defined())
+    refuse("expected the images of the memory's " + std::to_string(count) +
+           " samples, found none");
+
+  bool fits = packed.numel() % kItemFields == 0 && count <= capacity_;
+  std::set<int64_t> slots;  // are taken in turn, and none is ever given back
   if (fits)
     for (const auto& item : unpack(packed))
-      fits = fits && 0 <= item.slot && item.slot < capacity_ &&
-             0 <= item.label && item.label < classes_;
+      fits = fits && 0 <= item.slot && item.slot < count &&
+             slots.insert(item.slot).second && 0 <= item.label &&
+             item.label < classes_;
   if (!fits)
-    fail(ErrorKind::kBadFormat, "snapshot",
-         "its memory does not fit this adapter's of " +
-             std::to_string(capacity_) + " samples");
+    refuse("its memory does not fit this adapter's of " +
+           std::to_string(capacity_) + " samples");
 }
 
 }  // namespace sotta

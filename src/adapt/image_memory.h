@@ -32,7 +32,7 @@ class ImageMemory {
   void exchange(StateArchive& archive, at::Device device);
 
  private:
-  void check_items(const at::Tensor& packed) const;
+  void check_content(const at::Tensor& packed, const at::Tensor& images) const;
 
   std::unique_ptr<SampleMemory> memory_;
   int64_t capacity_;

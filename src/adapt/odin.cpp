@@ -1,11 +1,13 @@
 #include "sotta/adapt/odin.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
+#include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
 
 #include "adapt/checks.h"
@@ -24,7 +26,10 @@ class OdinScreen : public Method {
  public:
   OdinScreen(const MethodContext& context, const OdinOptions& options,
              std::unique_ptr<Method> method)
-      : options_(options), model_(context.model), method_(std::move(method)) {}
+      : options_(options),
+        model_(context.model),
+        method_(std::move(method)),
+        update_interval_(context.update_interval) {}
 
   // Flagged or not, the method predicts; window-statistics methods see the
   // images of one call together.
@@ -70,18 +75,18 @@ class OdinScreen : public Method {
   }
 
   void exchange(StateArchive& archive) override {
+    method_->exchange(archive);
     archive("odin.flagged",
             {[&] {
                return at::tensor(
                    std::vector<int64_t>(flagged_.begin(), flagged_.end()),
                    at::kLong);
              },
-             [](const at::Tensor&) {},
+             [&](const at::Tensor& stored) { check_flags(stored, archive); },
              [this](const at::Tensor& stored) {
                const auto* begin = stored.data_ptr<int64_t>();
                flagged_.assign(begin, begin + stored.numel());
              }});
-    method_->exchange(archive);
   }
 
   ModelState state() const override { return method_->state(); }
@@ -125,13 +130,33 @@ class OdinScreen : public Method {
 
   void remember(const std::vector<Verdict>& verdicts) {
     for (const Verdict verdict : verdicts)
-      flagged_.push_back(verdict == Verdict::kForeign);
+      flagged_.push_back(verdict != Verdict::kPending);
+  }
+
+  // One flag per sample of the window, and as many not set as images wait. Of a
+  // full window, which a guard saves, the images may be on their way.
+  void check_flags(const at::Tensor& stored,
+                   const StateArchive& archive) const {
+    const auto pending = archive.stored("adapter.pending").item<int64_t>();
+    const at::Tensor waiting = archive.stored("waiting");
+    const int64_t expected = waiting.defined() ? waiting.size(0) : 0;
+    const auto* flag = stored.data_ptr<int64_t>();
+    const auto zeros = std::count(flag, flag + stored.numel(), 0);
+    const auto ones = std::count(flag, flag + stored.numel(), 1);
+    if (stored.numel() != pending || zeros + ones != pending ||
+        (pending < update_interval_ && zeros != expected))
+      fail(ErrorKind::kBadFormat, "snapshot",
+           "expected \"odin.flagged\" for " + std::to_string(pending) +
+               " samples of which " + std::to_string(expected) +
+               " wait, got others");
   }
 
   OdinOptions options_;
   std::shared_ptr<const Classifier> model_;
   std::unique_ptr<Method> method_;
-  std::vector<bool> flagged_;  // of the window that is filling
+  int64_t update_interval_;
+  // Of the window that is filling: whose verdict is not for the update to give.
+  std::vector<bool> flagged_;
 };
 
 }  // namespace

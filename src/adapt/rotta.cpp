@@ -46,7 +46,7 @@ class Rotta : public MemoryMethod {
     archive("student_affine", student_.affine);
     archive("student_running_mean", student_.running_mean);
     archive("student_running_var", student_.running_var);
-    archive("adam", *optimiser_, device());
+    archive("adam", *optimiser_, student_.affine);
     archive("augment.rng", augment_rng_);
     memory_.exchange(archive, device());
   }

@@ -31,7 +31,7 @@ class Sar : public WindowMethod {
 
   void exchange(StateArchive& archive) override {
     WindowMethod::exchange(archive);
-    archive("optimiser", *optimiser_, device());
+    archive("optimiser", *optimiser_, state_.affine);
     archive("ema", ema_);
   }
 

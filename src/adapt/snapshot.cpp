@@ -24,14 +24,33 @@ To bit_cast(const From& from) {
   return to;
 }
 
+[[noreturn]] void refuse(const std::string& problem) {
+  fail(ErrorKind::kBadFormat, "snapshot", problem);
+}
+
 std::function<void(const at::Tensor&)> expect_words(const std::string& name,
                                                     int64_t count) {
   return [name, count](const at::Tensor& stored) {
     if (stored.numel() != count)
-      fail(ErrorKind::kBadFormat, "snapshot",
-           "expected \"" + name + "\" of " + std::to_string(count) +
-               " words, got " + std::to_string(stored.numel()));
+      refuse("expected \"" + name + "\" of " + std::to_string(count) +
+             " words, got " + std::to_string(stored.numel()));
   };
+}
+
+std::string form_text(at::ScalarType type, at::IntArrayRef shape) {
+  return c10::str(c10::toString(type), " ", shape);
+}
+
+// In `shape` -1 stands for any extent.
+void check_form(const std::string& name, const at::Tensor& stored,
+                at::ScalarType type, at::IntArrayRef shape) {
+  bool fits = stored.scalar_type() == type &&
+              stored.dim() == static_cast<int64_t>(shape.size());
+  for (size_t i = 0; fits && i < shape.size(); ++i)
+    fits = shape[i] == -1 || shape[i] == stored.size(static_cast<int64_t>(i));
+  if (!fits)
+    refuse("expected \"" + name + "\" as " + form_text(type, shape) + ", got " +
+           form_text(stored.scalar_type(), stored.sizes()));
 }
 
 }  // namespace
@@ -69,9 +88,7 @@ StateArchive StateArchive::from(const Snapshot& snapshot) {
 at::Tensor StateArchive::find(const std::string& name, bool required) {
   const auto found = origin_->tensors.find(name);
   if (found == origin_->tensors.end()) {
-    if (required)
-      fail(ErrorKind::kBadFormat, "snapshot",
-           "expected a tensor \"" + name + "\", found none");
+    if (required) refuse("expected a tensor \"" + name + "\", found none");
     return {};
   }
   ++used_;
@@ -84,24 +101,50 @@ void StateArchive::operator()(const std::string& name, at::Tensor& value) {
     return;
   }
   const at::Tensor stored = find(name, /*required=*/true);
-  if (stored.sizes() != value.sizes())
-    fail(ErrorKind::kBadFormat, "snapshot",
-         "expected \"" + name + "\" of shape " + c10::str(value.sizes()) +
-             ", got " + c10::str(stored.sizes()));
+  check_form(name, stored, value.scalar_type(), value.sizes());
   assignments_.emplace_back(
       [&value, stored] { value = stored.to(value.device()).clone(); });
 }
 
 void StateArchive::varying(const std::string& name, at::Tensor& value,
-                           at::Device device) {
+                           at::Device device,
+                           const std::vector<int64_t>& shape) {
+  const at::Tensor stored = exchange_optional(name, value, device);
+  if (stored.defined()) check_form(name, stored, at::kFloat, shape);
+}
+
+void StateArchive::images(const std::string& name, at::Tensor& value,
+                          at::Device device) {
+  const at::Tensor stored = exchange_optional(name, value, device);
+  if (!stored.defined()) return;
+  const auto type = stored.scalar_type() == at::kByte ? at::kByte : at::kFloat;
+  check_form(name, stored, type, {-1, -1, -1, -1});
+  if (stored.numel() == 0) refuse("expected \"" + name + "\" without zeros");
+  const auto shape = stored.sizes().slice(1).vec();
+  if (!image_shape_.empty() && shape != image_shape_)
+    refuse("expected images of one shape, got " + c10::str(image_shape_) +
+           " and " + c10::str(shape));
+  image_shape_ = shape;
+}
+
+at::Tensor StateArchive::exchange_optional(const std::string& name,
+                                           at::Tensor& value,
+                                           at::Device device) {
   if (saving()) {
     if (value.defined()) target_->tensors[name] = value.detach().clone();
-    return;
+    return {};
   }
   const at::Tensor stored = find(name, /*required=*/false);
   assignments_.emplace_back([&value, stored, device] {
     value = stored.defined() ? stored.to(device).clone() : at::Tensor();
   });
+  return stored;
+}
+
+at::Tensor StateArchive::stored(const std::string& name) const {
+  if (saving()) return {};
+  const auto found = origin_->tensors.find(name);
+  return found == origin_->tensors.end() ? at::Tensor() : found->second;
 }
 
 void StateArchive::operator()(const std::string& name,
@@ -112,9 +155,8 @@ void StateArchive::operator()(const std::string& name,
   }
   const at::Tensor stored = find(name, /*required=*/true).cpu().contiguous();
   if (stored.scalar_type() != at::kLong)
-    fail(ErrorKind::kBadFormat, "snapshot",
-         "expected \"" + name + "\" as int64, got " +
-             c10::toString(stored.scalar_type()));
+    refuse("expected \"" + name + "\" as int64, got " +
+           c10::toString(stored.scalar_type()));
   converter.check(stored);
   assignments_.emplace_back([load = converter.load, stored] { load(stored); });
 }
@@ -155,7 +197,7 @@ void StateArchive::operator()(const std::string& name, Rng& value) {
 }
 
 void StateArchive::operator()(const std::string& name, Optimiser& value,
-                              at::Device device) {
+                              const at::Tensor& parameters) {
   const std::string prefix = name + ".";
   if (saving()) {
     const auto state = value.state();
@@ -165,12 +207,24 @@ void StateArchive::operator()(const std::string& name, Optimiser& value,
     target_->tensors[prefix + "steps"] = pack({state.steps});
     return;
   }
+  // All that set_state() could object to is found here, before anything
+  // changes.
   Optimiser::State state;
-  state.steps = find(prefix + "steps", /*required=*/true).item<int64_t>();
+  const at::Tensor steps = find(prefix + "steps", /*required=*/true);
+  check_form(prefix + "steps", steps, at::kLong, {1});
+  state.steps = steps.item<int64_t>();
+  if (state.steps < 0)
+    refuse("expected \"" + prefix + "steps\" of at least 0, got " +
+           std::to_string(state.steps));
   for (const auto& [part, unused] : value.state().tensors) {
-    const at::Tensor stored = find(prefix + part, /*required=*/false);
-    state.tensors[part] =
-        stored.defined() ? stored.to(device).clone() : at::Tensor();
+    if (state.steps == 0) {
+      state.tensors[part] = at::Tensor();
+      continue;
+    }
+    const at::Tensor stored = find(prefix + part, /*required=*/true);
+    check_form(prefix + part, stored, parameters.scalar_type(),
+               parameters.sizes());
+    state.tensors[part] = stored.to(parameters.device()).clone();
   }
   assignments_.emplace_back([&value, state] { value.set_state(state); });
 }
@@ -178,9 +232,8 @@ void StateArchive::operator()(const std::string& name, Optimiser& value,
 void StateArchive::commit() {
   if (saving()) return;
   if (used_ != origin_->tensors.size())
-    fail(ErrorKind::kBadFormat, "snapshot",
-         "expected " + std::to_string(used_) + " tensors, got " +
-             std::to_string(origin_->tensors.size()));
+    refuse("expected " + std::to_string(used_) + " tensors, got " +
+           std::to_string(origin_->tensors.size()));
   for (const auto& assign : assignments_)
     assign();
 }

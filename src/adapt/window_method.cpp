@@ -73,7 +73,7 @@ at::Tensor WindowMethod::loss_after(const at::Tensor& images,
 
 void WindowMethod::exchange(StateArchive& archive) {
   archive("affine", state_.affine);
-  archive.varying("waiting", waiting_, device());
+  archive.images("waiting", waiting_, device());
 }
 
 }  // namespace sotta

@@ -34,7 +34,7 @@ UpdateReport WindowStep::descend_on_all(const Pass& pass, const Loss& loss) {
 
 void WindowStep::exchange(StateArchive& archive) {
   WindowMethod::exchange(archive);
-  archive("optimiser", *optimiser_, device());
+  archive("optimiser", *optimiser_, state_.affine);
 }
 
 }  // namespace sotta

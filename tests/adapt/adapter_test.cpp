@@ -1,6 +1,7 @@
 #include "sotta/adapt/adapter.h"
 
 #include <limits>
+#include <optional>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
@@ -50,6 +51,27 @@ Snapshot after_stream(Adapter& adapter, int64_t size, int64_t images = 160) {
     adapter.step(
         golden_stream().slice(0, begin, std::min(begin + size, images)));
   return adapter.snapshot();
+}
+
+// How a snapshot, or images, are refused; nothing if they are taken.
+template <class Action>
+std::optional<ErrorKind> error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return std::nullopt;
+}
+
+std::optional<ErrorKind> refusal_of(Adapter& adapter,
+                                    const Snapshot& snapshot) {
+  return error_of([&] { adapter.restore(snapshot); });
+}
+
+std::optional<ErrorKind> refusal_of(Adapter& adapter,
+                                    const at::Tensor& images) {
+  return error_of([&] { adapter.step(images); });
 }
 
 class EveryMethod : public ::testing::TestWithParam<std::string> {};
@@ -184,6 +206,41 @@ TEST_P(EveryMethod, AForeignSnapshotIsRefusedAndChangesNothing) {
   expect_same(before, adapter->snapshot());
 }
 
+TEST_P(EveryMethod, ASnapshotOfAnotherElementTypeIsRefusedAndChangesNothing) {
+  const auto adapter = make(GetParam());
+  const Snapshot before = after_stream(*adapter, 16, 40);
+  for (const auto& [name, tensor] : before.tensors) {
+    Snapshot other = before;
+    other.tensors[name] = tensor.to(at::kDouble);
+    EXPECT_EQ(refusal_of(*adapter, other), ErrorKind::kBadFormat) << name;
+  }
+  expect_same(before, adapter->snapshot());
+}
+
+TEST_P(EveryMethod, ASnapshotWithAnImpossibleWindowIsRefused) {
+  const auto adapter = make(GetParam());
+  const Snapshot before = after_stream(*adapter, 16, 20);
+  for (const int64_t pending : {-1, 16, 1000}) {
+    Snapshot other = before;
+    other.tensors["adapter.pending"] = at::full({1}, pending, at::kLong);
+    EXPECT_EQ(refusal_of(*adapter, other), ErrorKind::kBadFormat) << pending;
+  }
+  expect_same(before, adapter->snapshot());
+}
+
+TEST_P(EveryMethod, ImagesOfAnotherSizeAreRefusedAndChangeNothing) {
+  const auto adapter = make(GetParam());
+  const Snapshot before = after_stream(*adapter, 16, 20);
+  EXPECT_EQ(refusal_of(*adapter, at::rand({16, 3, 20, 16})),
+            ErrorKind::kInvalid);
+  EXPECT_EQ(refusal_of(*adapter, at::rand({16, 3, 16, 20})),
+            ErrorKind::kInvalid);
+  expect_same(before, adapter->snapshot());
+
+  adapter->reset();
+  EXPECT_EQ(adapter->step(at::rand({16, 3, 20, 16})).updates.size(), 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, EveryMethod,
                          ::testing::ValuesIn(method_names()),
                          [](const auto& test) { return test.param; });
@@ -234,6 +291,28 @@ TEST(Adapter, UnknownMethodSuggestsAKnownOne) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("sotta"), std::string::npos);
   }
+}
+
+// The images it holds say of what size the next ones have to be.
+TEST(Adapter, ImagesOfAnotherSizeThanASnapshotHoldsAreRefused) {
+  for (const char* method : {"sotta", "rotta", "tent", "cotta"}) {
+    const auto first = make(method);
+    const auto second = make(method);
+    second->restore(after_stream(*first, 16, 20));
+    const Snapshot before = second->snapshot();
+    EXPECT_EQ(refusal_of(*second, at::rand({16, 3, 20, 20})),
+              ErrorKind::kInvalid)
+        << method;
+    expect_same(before, second->snapshot());
+  }
+}
+
+TEST(Adapter, ASnapshotWithImagesOfOtherChannelsIsRefused) {
+  const auto adapter = make("sotta");
+  Snapshot other = after_stream(*adapter, 16, 16);
+  other.tensors["memory.images"] =
+      other.tensors["memory.images"].slice(1, 0, 1).clone();
+  EXPECT_EQ(refusal_of(*adapter, other), ErrorKind::kBadFormat);
 }
 
 TEST(Adapter, TimesUpdatesApart) {

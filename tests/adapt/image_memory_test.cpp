@@ -73,5 +73,59 @@ TEST(ImageMemory, RefusesASnapshotThatDoesNotFit) {
   EXPECT_EQ(kept(memory), (std::vector<int64_t>{0, 1, 2}));
 }
 
+// What restoring `memory` from a snapshot says; nothing if it is taken.
+std::string complaint(ImageMemory& memory, const Snapshot& snapshot) {
+  try {
+    auto loading = StateArchive::from(snapshot);
+    memory.exchange(loading, at::kCPU);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadFormat);
+    return error.what();
+  }
+  return "";
+}
+
+Snapshot saved(ImageMemory& memory) {
+  Snapshot snapshot;
+  auto saving = StateArchive::into(snapshot);
+  memory.exchange(saving, at::kCPU);
+  return snapshot;
+}
+
+TEST(ImageMemory, RefusesImagesThatAreMissingOrOfAnotherForm) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(0, 3), confident(3));
+  const Snapshot good = saved(memory);
+  EXPECT_EQ(complaint(memory, good), "");
+
+  Snapshot bad = good;
+  bad.tensors.erase("memory.images");
+  EXPECT_NE(complaint(memory, bad), "");
+  for (const at::Tensor& images :
+       {at::zeros({3, 1, 2, 2}, at::kDouble), at::zeros({3, 1, 2}, at::kByte),
+        at::zeros({3, 1, 0, 2}, at::kByte)}) {
+    bad.tensors["memory.images"] = images;
+    EXPECT_NE(complaint(memory, bad), "") << images.sizes();
+  }
+}
+
+TEST(ImageMemory, RefusesASlotThatTwoSamplesShareOrThatIsNotTheNext) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(0, 2), confident(2));
+  for (const int64_t slot : {0, 2}) {
+    Snapshot bad = saved(memory);
+    bad.tensors["memory.items"][6] = slot;  // of the second sample
+    EXPECT_NE(complaint(memory, bad), "") << slot;
+  }
+}
+
+TEST(ImageMemory, SaysThatTheCapacityDiffers) {
+  ImageMemory five(make_fifo_memory(5, 0.5), 5, 2, Rng(0));
+  five.offer(numbered(0, 2), confident(2));
+  ImageMemory three = fifo_of_three();
+  EXPECT_EQ(complaint(three, saved(five)),
+            "snapshot: expected a memory_capacity of 3, got 5");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros_like.h>
+
 #include "sotta/core/error.h"
 
 #include "tests/adapt/trace.h"
@@ -98,6 +104,58 @@ TEST(Odin, ContinuesFromASnapshotInTheMiddleOfAWindow) {
   whole->step(rest);
   second->step(rest);
   EXPECT_TRUE(whole->state().affine.equal(second->state().affine));
+}
+
+TEST(Odin, RefusesFlagsThatDoNotFitTheWaitingSamples) {
+  const Trace trace("odin_tent");
+  const auto adapter = screened("tent", trace.context(), options_of(trace));
+  adapter->step(trace.window(0).slice(0, 0, 10));
+  const Snapshot good = adapter->snapshot();
+  adapter->restore(good);
+
+  const at::Tensor flags = good.tensors.at("odin.flagged");
+  at::Tensor two = flags.clone();
+  two[0] = 2;
+  for (const at::Tensor& bad : {at::zeros_like(flags), at::ones_like(flags),
+                                two, flags.slice(0, 0, 9).clone(),
+                                at::cat({flags, at::ones({6}, at::kLong)}),
+                                at::empty({0}, at::kLong)}) {
+    Snapshot other = good;
+    other.tensors["odin.flagged"] = bad;
+    EXPECT_THROW(adapter->restore(other), Error) << bad;
+  }
+  Snapshot without = good;
+  without.tensors.erase("waiting");
+  EXPECT_THROW(adapter->restore(without), Error);
+}
+
+// The guard puts back what it saved in the middle of an update.
+TEST(Odin, AGuardCanTakeAnUpdateBack) {
+  const Trace trace("odin_tent");
+  const MethodContext context = trace.context();
+  GuardOptions guard;
+  guard.action = "skip";
+  guard.max_parameter_change = 1e-12;
+  for (const int64_t first : {16, 10}) {  // in one piece, and in two
+    Adapter adapter("tent+odin",
+                    make_odin_screen(context, options_of(trace),
+                                     make_method("tent", context)),
+                    context, guard);
+    adapter.step(trace.window(0).slice(0, 0, first));
+    const auto result = adapter.step(trace.window(1));
+    EXPECT_NE(result.guard, "");
+    EXPECT_TRUE(adapter.state().affine.equal(adapter.model().source().affine));
+    adapter.restore(adapter.snapshot());
+  }
+}
+
+TEST(Odin, MemoryMethodsBehindItContinueFromASnapshot) {
+  const MethodContext context = tiny_context();
+  const auto first = screened("sotta", context, {});
+  const auto second = screened("sotta", context, {});
+  first->step(golden_stream().slice(0, 0, 10));
+  second->restore(first->snapshot());
+  EXPECT_EQ(second->step(golden_stream().slice(0, 10, 16)).updates.size(), 1u);
 }
 
 TEST(Odin, RefusesOptionsOutOfRange) {

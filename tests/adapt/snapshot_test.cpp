@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@ namespace {
 struct Everything {
   at::Tensor fixed = at::zeros({3});
   at::Tensor varying;
+  at::Tensor kept, waiting;  // images
   int64_t whole = 0;
   double real = 0;
   bool flag = false;
@@ -26,12 +28,14 @@ struct Everything {
 
   void exchange(StateArchive& archive) {
     archive("fixed", fixed);
-    archive.varying("varying", varying, at::kCPU);
+    archive.varying("varying", varying, at::kCPU, {-1, 2});
+    archive.images("kept", kept, at::kCPU);
+    archive.images("waiting", waiting, at::kCPU);
     archive("whole", whole);
     archive("real", real);
     archive("flag", flag);
     archive("rng", rng);
-    archive("adam", *optimiser, at::kCPU);
+    archive("adam", *optimiser, fixed);
   }
 
   Snapshot save() {
@@ -51,7 +55,9 @@ struct Everything {
 Everything changed() {
   Everything state;
   state.fixed = at::arange(3).to(at::kFloat);
-  state.varying = at::ones({2, 2}, at::kByte);
+  state.varying = at::ones({3, 2});
+  state.kept = at::ones({3, 1, 4, 5}, at::kByte);
+  state.waiting = at::ones({2, 1, 4, 5});
   state.whole = -7;
   state.real = std::nextafter(0.1, 1);
   state.flag = true;
@@ -70,6 +76,8 @@ TEST(Snapshot, FileAndBackKeepEveryBit) {
 
   EXPECT_TRUE(copy.fixed.equal(original.fixed));
   EXPECT_TRUE(copy.varying.equal(original.varying));
+  EXPECT_TRUE(copy.kept.equal(original.kept));
+  EXPECT_TRUE(copy.waiting.equal(original.waiting));
   EXPECT_EQ(copy.whole, -7);
   EXPECT_EQ(copy.real, original.real);
   EXPECT_TRUE(copy.flag);
@@ -110,11 +118,24 @@ TEST(Snapshot, AnythingThatDoesNotFitIsRefusedBeforeAnythingChanges) {
     EXPECT_TRUE(state.fixed.equal(at::zeros({3})));
   };
   refused("fixed", at::zeros({4}));
+  refused("varying", at::zeros({3, 3}));
+  refused("varying", at::zeros({3, 2}, at::kByte));
+  refused("kept", at::zeros({3, 1, 4, 5}, at::kLong));
+  refused("kept", at::zeros({1, 4, 5}));
+  refused("waiting", at::zeros({2, 1, 4, 4}));  // others than are kept
   refused("whole", at::zeros({2}, at::kLong));
   refused("whole", at::zeros({1}));
   refused("rng", at::zeros({1}, at::kLong));
   refused("flag", {});
+  refused("fixed", at::zeros({3}, at::kDouble));
   refused("adam.steps", {});
+  refused("adam.steps", at::zeros({2}, at::kLong));
+  refused("adam.steps", at::ones({1}));
+  refused("adam.steps", at::full({1}, -1, at::kLong));
+  refused("adam.steps", at::zeros({1}, at::kLong));  // but there are moments
+  refused("adam.first_moment", {});
+  refused("adam.first_moment", at::zeros({4}));
+  refused("adam.second_moment", at::zeros({3}, at::kDouble));
   refused("unknown", at::zeros({1}));
 }
 

@@ -51,8 +51,9 @@ class Adapter {
   // Predicts, then adapts. `images` is uint8, or float in [0, 1],
   // [N, C, H, W] on the model's device.
   //
-  // Throws Error(kInvalid) for images of another shape, type or device, out of
-  // range or not finite; nothing has changed then.
+  // Throws Error(kInvalid) for images of another shape, type or device, of
+  // another height or width than before, out of range or not finite; nothing
+  // has changed then.
   StepResult step(const at::Tensor& images);
 
   // step() without the guards, for trial steps that take_back() undoes:
@@ -89,7 +90,7 @@ class Adapter {
 
   void check(const at::Tensor& images) const;
   UpdateReport update_window(StepResult& result);
-  void load(const Snapshot& snapshot);
+  void load(const Snapshot& snapshot, int64_t most_pending);
 
   std::string name_;
   std::unique_ptr<Method> method_;
@@ -98,6 +99,8 @@ class Adapter {
   int64_t pending_ = 0;  // samples of the window that is filling
   int64_t samples_ = 0;
   int64_t updates_ = 0;
+  int64_t height_ = 0;  // of the images so far; 0 before the first
+  int64_t width_ = 0;
   std::unique_ptr<Guard> guard_;  // none if guards are off
   Snapshot initial_;
 };

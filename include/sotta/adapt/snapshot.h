@@ -36,18 +36,27 @@ class StateArchive {
   // For loading: values are checked now and set by commit().
   static StateArchive from(const Snapshot& snapshot);
 
-  // A tensor of a fixed shape; loading another shape is an error.
+  // A tensor of a fixed shape and element type; loading others is an error.
   void operator()(const std::string& name, at::Tensor& value);
 
-  // A tensor that may be undefined and whose shape may vary; loaded to
-  // `device`.
-  void varying(const std::string& name, at::Tensor& value, at::Device device);
+  // A float tensor that may be undefined; loaded to `device`. In `shape` -1
+  // stands for any extent.
+  void varying(const std::string& name, at::Tensor& value, at::Device device,
+               const std::vector<int64_t>& shape);
+
+  // Images that are kept or wait, uint8 or float [N, C, H, W], or undefined;
+  // loaded to `device`. All that a snapshot holds have the same C, H and W.
+  void images(const std::string& name, at::Tensor& value, at::Device device);
 
   void operator()(const std::string& name, int64_t& value);
   void operator()(const std::string& name, double& value);
   void operator()(const std::string& name, bool& value);
   void operator()(const std::string& name, Rng& value);
-  void operator()(const std::string& name, Optimiser& value, at::Device device);
+
+  // Its tensors must have the form of the parameters it steps on, and are
+  // loaded to where those are.
+  void operator()(const std::string& name, Optimiser& value,
+                  const at::Tensor& parameters);
 
   // For state of another form, held as int64 words: `save` gives it as a
   // tensor, `load` takes it back. `check` throws if a stored tensor cannot be
@@ -59,6 +68,12 @@ class StateArchive {
   };
   void operator()(const std::string& name, const Converter& converter);
 
+  // While loading, for checks that concern several values: the tensor as the
+  // snapshot has it, undefined if it has none; and C, H, W of the images loaded
+  // so far, empty if there are none.
+  at::Tensor stored(const std::string& name) const;
+  const std::vector<int64_t>& image_shape() const { return image_shape_; }
+
   // Ends a loading: throws Error(kBadFormat) if the snapshot has anything that
   // was not asked for, else sets every value. Until then nothing has changed.
   void commit();
@@ -69,11 +84,14 @@ class StateArchive {
 
   bool saving() const { return target_ != nullptr; }
   at::Tensor find(const std::string& name, bool required);
+  at::Tensor exchange_optional(const std::string& name, at::Tensor& value,
+                               at::Device device);
 
   Snapshot* target_;
   const Snapshot* origin_;
   size_t used_ = 0;
   std::vector<std::function<void()>> assignments_;
+  std::vector<int64_t> image_shape_;
 };
 
 }  // namespace sotta

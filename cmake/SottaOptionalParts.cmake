@@ -11,7 +11,12 @@ find_file(C10D_HEADER torch/csrc/distributed/c10d/TCPStore.hpp
 if(C10D_HEADER AND NOT APPLE)
   set(C10D_FOUND ON)
 endif()
-foreach(part ZLIB JPEG PNG C10D)
+# Highway, the vector instructions of the fused engine's kernels.
+find_package(hwy QUIET)
+if(TARGET hwy::hwy)
+  set(HWY_FOUND ON)
+endif()
+foreach(part ZLIB JPEG PNG C10D HWY)
   if(${part}_FOUND)
     set(SOTTA_WITH_${part} 1)
   else()

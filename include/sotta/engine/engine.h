@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sotta/models/classifier.h"
+
+namespace sotta {
+
+// What runs a network. Methods do not notice which it is.
+struct EngineOptions {
+  // "libtorch": LibTorch, the reference.
+  // "fused":    own kernels on the CPU for residual networks of basic blocks
+  //             with CIFAR's stem; see docs/engine.md.
+  // "auto":     fused where it covers the network, else LibTorch.
+  std::string name = "auto";
+
+  // The fused engine keeps no transformed weights: a quarter of the memory, at
+  // the price of time.
+  bool low_memory = false;
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("engine", name, "what runs the network: auto, libtorch or fused");
+    v("low_memory", low_memory, "fused engine: less memory, more time");
+  }
+};
+
+// The names that can be asked for.
+std::vector<std::string> engine_names();
+
+// The engines this build and processor have: "libtorch",
+// "fused (AVX3, AVX2)".
+std::vector<std::string> available_engines();
+
+// The same classifier, run by the engine asked for. The fused one leaves to
+// LibTorch what it does not cover: states with another body than the source's,
+// gradients of convolution weights, and second derivatives.
+//
+// Throws Error(kInvalid) for an unknown name, Error(kUnsupported) if "fused" is
+// asked for and does not cover the network.
+std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
+                                          const EngineOptions& options = {});
+
+}  // namespace sotta

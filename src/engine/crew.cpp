@@ -1,0 +1,25 @@
+#include "engine/crew.h"
+
+#include <algorithm>
+
+namespace sotta::engine {
+
+double* SumSlots::clear(int64_t slot, int64_t channels) {
+  double* memory = slots_.data() + slot * kSumRows * channels;
+  std::fill_n(memory, kSumRows * channels, 0.0);
+  return memory;
+}
+
+void SumSlots::total(int64_t slots, int64_t channels) {
+  const int64_t size = kSumRows * channels;
+  std::fill_n(totals_.data(), size, 0.0);
+  for (int64_t slot = 0; slot < slots; ++slot)
+    for (int64_t i = 0; i < size; ++i)
+      totals_.data()[i] += slots_.data()[slot * size + i];
+}
+
+void ensure(FloatBuffer& buffer, int64_t size) {
+  if (buffer.size() < size) buffer = FloatBuffer(size);
+}
+
+}  // namespace sotta::engine

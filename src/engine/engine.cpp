@@ -1,0 +1,42 @@
+#include "sotta/engine/engine.h"
+
+#include <utility>
+
+#include "sotta/core/error.h"
+#include "sotta/core/options.h"
+
+#include "engine/fused.h"
+
+namespace sotta {
+
+std::vector<std::string> engine_names() {
+  return {"auto", "libtorch", "fused"};
+}
+
+std::vector<std::string> available_engines() {
+  std::vector<std::string> names = {"libtorch"};
+  std::string targets;
+  for (const auto& target : engine::fused_targets())
+    targets += (targets.empty() ? "" : ", ") + target;
+  if (!targets.empty()) names.push_back("fused (" + targets + ")");
+  return names;
+}
+
+std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
+                                          const EngineOptions& options) {
+  if (options.name == "libtorch") return model;
+  if (options.name != "auto" && options.name != "fused")
+    fail_unknown_name("engine", options.name, engine_names());
+  if (engine::is_fusible(*model))
+    return engine::make_fused(std::move(model), options.low_memory);
+  if (options.name == "fused")
+    fail(ErrorKind::kUnsupported, "fused engine",
+         engine::fused_targets().empty()
+             ? "needs a build with Highway and a processor with AVX2, AVX-512 "
+               "or NEON"
+             : "expected a ResNet of basic blocks with CIFAR's stem, widths "
+               "that are multiples of 16, and float weights on the CPU");
+  return model;
+}
+
+}  // namespace sotta

@@ -1,0 +1,119 @@
+#include <utility>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/tensor.h>
+
+#include "engine/fused.h"
+#include "engine/network_function.h"
+#include "engine/network_layout.h"
+#include "engine/simd_target.h"
+
+namespace sotta::engine {
+namespace {
+
+class FusedClassifier : public Classifier {
+ public:
+  FusedClassifier(std::unique_ptr<Classifier> reference,
+                  const NetworkLayout& layout, bool low_memory)
+      : reference_(std::move(reference)),
+        layout_(layout),
+        network_(std::make_shared<RunnableNetwork>(
+            layout, reference_->norm_layers(), low_memory)),
+        body_version_(reference_->source().body._version()) {
+    const auto as_pixel = [&](const std::vector<double>& values) {
+      return at::tensor(values, reference_->source().body.options())
+          .view({1, -1, 1, 1});
+    };
+    mean_ = as_pixel(normalisation().mean);
+    std_ = as_pixel(normalisation().std);
+  }
+
+  ForwardResult forward(const at::Tensor& images, const ModelState& state,
+                        NormStats stats) const override {
+    if (!covers(images) || !covers(state))
+      return reference_->forward(images, state, stats);
+    auto result = run_network(network_, normalise(images), state, stats);
+    const at::Tensor logits = at::linear(
+        result.features, layout_.classifier_weight, layout_.classifier_bias);
+    return {logits, result.features, result.batch_mean, result.batch_var};
+  }
+
+  const ModelState& source() const override { return reference_->source(); }
+  int64_t classes() const override { return reference_->classes(); }
+  int64_t channels() const override { return reference_->channels(); }
+  std::string engine() const override { return "fused"; }
+  const std::vector<NormLayer>& norm_layers() const override {
+    return reference_->norm_layers();
+  }
+  const Normalisation& normalisation() const override {
+    return reference_->normalisation();
+  }
+  NamedTensors named_tensors(const ModelState& state) const override {
+    return reference_->named_tensors(state);
+  }
+
+ private:
+  // What is wrong with other images LibTorch's classifier says.
+  bool covers(const at::Tensor& images) const {
+    const bool known_type =
+        images.scalar_type() == at::kByte || images.scalar_type() == at::kFloat;
+    return known_type && images.dim() == 4 && images.is_cpu() &&
+           images.size(1) == channels() && images.numel() > 0;
+  }
+
+  // The packed weights are the source's.
+  bool covers(const ModelState& state) const {
+    const at::Tensor& own = source().body;
+    const bool same_body = state.body.defined() && state.body.is_cpu() &&
+                           state.body.sizes() == own.sizes() &&
+                           state.body.scalar_type() == own.scalar_type() &&
+                           state.body.data_ptr() == own.data_ptr() &&
+                           own._version() == body_version_;
+    return same_body && !state.body.requires_grad() &&
+           is_vector(state.affine, source().affine) &&
+           is_vector(state.running_mean, source().running_mean) &&
+           is_vector(state.running_var, source().running_var) &&
+           !state.running_mean.requires_grad() &&
+           !state.running_var.requires_grad();
+  }
+
+  static bool is_vector(const at::Tensor& tensor, const at::Tensor& like) {
+    return tensor.defined() && tensor.is_cpu() &&
+           tensor.scalar_type() == at::kFloat && tensor.sizes() == like.sizes();
+  }
+
+  // The same bits for bytes and for those bytes divided by 255.
+  at::Tensor normalise(const at::Tensor& images) const {
+    const at::Tensor pixels = images.scalar_type() == at::kByte
+                                  ? images.to(at::kFloat).div_(255)
+                                  : images;
+    return (pixels - mean_).div_(std_);
+  }
+
+  std::unique_ptr<Classifier> reference_;
+  NetworkLayout layout_;
+  std::shared_ptr<RunnableNetwork> network_;
+  int64_t body_version_;
+  at::Tensor mean_, std_;  // [1, C, 1, 1]
+};
+
+}  // namespace
+
+std::vector<std::string> fused_targets() {
+  return simd_targets();
+}
+
+bool is_fusible(const Classifier& model) {
+  return !fused_targets().empty() && read_layout(model).has_value();
+}
+
+std::unique_ptr<Classifier> make_fused(std::unique_ptr<Classifier> model,
+                                       bool low_memory) {
+  const auto layout = read_layout(*model);
+  return std::make_unique<FusedClassifier>(std::move(model), layout.value(),
+                                           low_memory);
+}
+
+}  // namespace sotta::engine

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sotta/models/model_state.h"
+#include "sotta/nn/norm_stats.h"
+
+#include "engine/direct_layer.h"
+#include "engine/network_layout.h"
+#include "engine/winograd_layer.h"
+#include "engine/workspace.h"
+
+namespace sotta::engine {
+
+// What a pass runs on; pointers into a ModelState's vectors.
+struct NetworkInput {
+  const float* images = nullptr;  // normalised, [count][channels][H][W]
+  int64_t count = 0;
+  const float* affine = nullptr;
+  const float* running_mean = nullptr;
+  const float* running_var = nullptr;
+  NormStats stats;
+  float* batch_mean = nullptr;  // written with batch or blended statistics
+  float* batch_var = nullptr;
+};
+
+struct NetworkGradients {
+  const float* features = nullptr;  // given
+  float* affine = nullptr;
+  float* images = nullptr;  // may be absent
+};
+
+// A residual network with frozen convolutions, from normalised images to
+// features. Norm layers, ReLUs and residual sums happen while convolutions read
+// and write; of a forward pass only the norm layers' inputs are kept, from
+// which the backward pass makes everything else again.
+//
+// Const methods may run at once from several threads, each with a workspace of
+// its own.
+class Network {
+ public:
+  Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
+          bool low_memory);
+  ~Network();
+
+  std::unique_ptr<Workspace> make_workspace(int64_t images, int64_t height,
+                                            int64_t width) const;
+
+  // With running statistics, keeping nothing. features [count][features()].
+  void infer(const NetworkInput& input, int64_t threads, Workspace& space,
+             float* features) const;
+
+  // Any statistics; the workspace keeps what backward() needs.
+  void forward(const NetworkInput& input, int64_t threads, Workspace& space,
+               float* features) const;
+
+  // Of the last forward(), from the same input.
+  void backward(const NetworkInput& input, int64_t threads, Workspace& space,
+                const NetworkGradients& gradients) const;
+
+  int64_t features() const { return features_; }
+
+ private:
+  struct Block {
+    size_t first, second;                  // norm layers
+    std::optional<size_t> shortcut;        // likewise
+    std::unique_ptr<WinogradLayer> conv1;  // or, with a stride,
+    std::unique_ptr<DirectLayer> strided;  // this with the shortcut's
+    std::unique_ptr<WinogradLayer> conv2;
+  };
+  class Pass;
+  class ForwardPass;
+  class BackwardPass;
+
+  Crew crew(int64_t threads, Workspace& space) const;
+
+  std::vector<NormLayer> norms_;
+  int64_t channels_;
+  int64_t features_;
+  size_t stem_norm_;
+  std::unique_ptr<DirectLayer> stem_;
+  std::vector<Block> blocks_;
+  std::unique_ptr<WorkerPool> pool_;
+};
+
+}  // namespace sotta::engine

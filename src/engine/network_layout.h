@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/models/classifier.h"
+
+#include "engine/direct_geometry.h"
+
+namespace sotta::engine {
+
+// A convolution and the norm layer that follows it.
+struct ConvNormLayout {
+  ConvShape shape;
+  at::Tensor weights;
+  size_t norm = 0;  // in the classifier's norm_layers()
+};
+
+// Two 3x3 convolutions; the shortcut has a 1x1 convolution exactly where the
+// first one has a stride.
+struct BlockLayout {
+  ConvNormLayout first, second;
+  std::optional<ConvNormLayout> shortcut;
+};
+
+// A residual network of basic blocks with CIFAR's stem.
+struct NetworkLayout {
+  ConvNormLayout stem;
+  std::vector<BlockLayout> blocks;
+  at::Tensor classifier_weight, classifier_bias;
+
+  int64_t features() const { return blocks.back().second.shape.outputs; }
+};
+
+// The layout of a classifier's network; none if the engine does not cover it.
+std::optional<NetworkLayout> read_layout(const Classifier& model);
+
+}  // namespace sotta::engine

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "engine/network.h"
+
+namespace sotta::engine {
+
+// What forward and backward passes share: where a layer's numbers are.
+class Network::Pass {
+ public:
+  Pass(const Network& network, const NetworkInput& input, int64_t threads,
+       Workspace& space);
+
+ protected:
+  NormInput norm_input(size_t norm) const;
+
+  // The planes of a norm layer's input.
+  Planes planes_of(size_t norm) const;
+  Planes images() const;
+
+  float* raw(size_t norm) const { return space_.raw[norm].data(); }
+  NormState& state(size_t norm) const { return space_.norms[norm]; }
+
+  // A block's two norm layers, whose offsets are added.
+  const float* block_offset(const Block& block) const;
+
+  const Network& network_;
+  const NetworkInput& input_;
+  Workspace& space_;
+  Crew crew_;
+};
+
+}  // namespace sotta::engine

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/crew.h"
+#include "engine/direct_layer.h"
+#include "engine/norm_state.h"
+#include "engine/planes.h"
+
+namespace sotta::engine {
+
+// What a workspace has to hold for each layer of a network.
+struct LayerSizes {
+  std::vector<Planes> norms;    // inputs of the norm layers, for one image
+  std::vector<size_t> blocks;   // the norm layer at each block's end
+  std::vector<size_t> strided;  // of them, those of blocks with a stride
+};
+
+// All memory of one pass through a network, for images of one size and up to a
+// number of them. Made once and used again: a pass allocates nothing. Memory is
+// touched, and so taken, at its first use.
+struct Workspace {
+  Workspace(const LayerSizes& sizes, int64_t images, int64_t image_height,
+            int64_t image_width);
+
+  // Room for so many workers.
+  void hire(int64_t workers);
+
+  int64_t capacity;  // images
+  int64_t height, width;
+  std::vector<Planes> planes;  // of the norm layers' inputs, for one image
+
+  // Kept from the forward to the backward pass: the norm layers' inputs and
+  // factors, and which outputs of each block are positive.
+  std::vector<FloatBuffer> raw;
+  std::vector<NormState> norms;
+  std::vector<Buffer<uint8_t>> bits;
+
+  // Activations or gradients: one of the largest layer, or two of a layer after
+  // a stride.
+  FloatBuffer spare[2];
+  FloatBuffer block_offset;  // of a block's two norm layers together
+  SumSlots sums, shortcut_sums;
+  std::vector<DirectLayer::Geometry> geometry;  // stem, then one per block
+
+  std::vector<WorkerScratch> workers;
+  WorkerScratch shared;
+  FloatBuffer packed;
+};
+
+// Workspaces that are not in use. Several threads may ask at once.
+class WorkspacePool {
+ public:
+  // A workspace for these images, or none if none fits.
+  std::unique_ptr<Workspace> take(int64_t images, int64_t height,
+                                  int64_t width);
+
+  void give_back(std::unique_ptr<Workspace> workspace);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+}  // namespace sotta::engine

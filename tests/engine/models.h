@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+
+#include "sotta/core/rng.h"
+#include "sotta/models/resnet.h"
+#include "sotta/nn/random_tensor.h"
+
+namespace sotta::engine {
+
+// A network whose norm layers all do something; LibTorch runs it.
+inline std::unique_ptr<Classifier> make_model(const std::string& name,
+                                              int64_t channels = 3) {
+  const ResNetSpec spec = named_resnet(name, 10, channels);
+  ModelState state = random_resnet_state(spec, Rng(7));
+  const auto draw = [&](const at::Tensor& like, const char* stream) {
+    Rng rng = Rng(7).child(stream);
+    return random_uniform(rng, like.sizes());
+  };
+  state.affine += draw(state.affine, "affine") - 0.5;
+  state.running_mean += draw(state.running_mean, "mean") - 0.5;
+  state.running_var += draw(state.running_var, "var");
+  Normalisation normalisation;
+  normalisation.mean.assign(static_cast<size_t>(channels), 0.5);
+  normalisation.std.assign(static_cast<size_t>(channels), 0.25);
+  return make_resnet(spec, state, normalisation);
+}
+
+inline at::Tensor make_images(int64_t count, int64_t height, int64_t width,
+                              int64_t channels = 3) {
+  Rng rng(3);
+  return random_uniform(rng, {count, channels, height, width});
+}
+
+}  // namespace sotta::engine

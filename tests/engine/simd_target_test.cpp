@@ -1,0 +1,22 @@
+#include "engine/simd_target.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace sotta::engine {
+namespace {
+
+TEST(SimdTarget, EveryListedTargetCanBeUsed) {
+  for (const auto& name : simd_targets())
+    EXPECT_NO_THROW(use_simd_target(name));
+  use_best_simd_target();
+}
+
+TEST(SimdTarget, OtherNamesAreRefused) {
+  testing::expect_error(ErrorKind::kInvalid, "abacus",
+                        [] { use_simd_target("abacus"); });
+}
+
+}  // namespace
+}  // namespace sotta::engine

@@ -1,0 +1,50 @@
+#include "engine/workspace.h"
+
+#include <gtest/gtest.h>
+
+namespace sotta::engine {
+namespace {
+
+std::unique_ptr<Workspace> make(int64_t images) {
+  LayerSizes sizes;
+  sizes.norms = {{1, 16, 8, 8}, {1, 32, 4, 4}};
+  sizes.blocks = {1};
+  return std::make_unique<Workspace>(sizes, images, 8, 8);
+}
+
+TEST(Workspace, HasRoomForEveryLayer) {
+  const auto space = make(3);
+  EXPECT_EQ(space->raw[0].size(), 3 * 16 * 64);
+  EXPECT_EQ(space->raw[1].size(), 3 * 32 * 16);
+  EXPECT_EQ(space->spare[1].size(), 3 * 16 * 64);
+  EXPECT_GE(space->bits[0].size(), 3 * 32 * 16 / 16 * kBitBytes);
+}
+
+TEST(Workspace, HiresEveryWorkerOnce) {
+  const auto space = make(1);
+  space->hire(3);
+  space->hire(2);
+  EXPECT_EQ(space->workers.size(), 3);
+}
+
+TEST(WorkspacePool, LendsWhatFits) {
+  WorkspacePool pool;
+  EXPECT_EQ(pool.take(4, 8, 8), nullptr);
+  auto space = make(4);
+  const Workspace* same = space.get();
+  pool.give_back(std::move(space));
+
+  space = pool.take(3, 8, 8);
+  EXPECT_EQ(space.get(), same);
+  EXPECT_EQ(pool.take(3, 8, 8), nullptr);
+}
+
+TEST(WorkspacePool, DropsWhatDoesNotFitAnyMore) {
+  WorkspacePool pool;
+  pool.give_back(make(4));
+  EXPECT_EQ(pool.take(5, 8, 8), nullptr);
+  EXPECT_EQ(pool.take(4, 8, 8), nullptr);
+}
+
+}  // namespace
+}  // namespace sotta::engine

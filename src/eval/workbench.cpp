@@ -84,7 +84,8 @@ class Workbench::Store {
       load.normalisation = Normalisation{entry.mean, entry.std};
       load.device = options_.device;
       LoadedModel loaded;
-      loaded.classifier = load_classifier(cell.model, load);
+      loaded.classifier =
+          choose_engine(load_classifier(cell.model, load), options_.engine);
       loaded.checksum = model_checksum(loaded.classifier->source());
       return std::make_shared<const LoadedModel>(std::move(loaded));
     });

@@ -8,6 +8,7 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
 #include "sotta/data/catalog.h"
+#include "sotta/engine/engine.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/device.h"
 
@@ -36,6 +37,7 @@ struct AdaptFlags {
   std::string format = "jsonl";
   std::string state_in, state_out, export_to;
   std::string device = "cpu";
+  EngineOptions engine;
   int64_t threads = 0;
 };
 
@@ -54,7 +56,7 @@ std::shared_ptr<const Classifier> load_model(const AdaptFlags& flags) {
   LoadOptions options;
   options.normalisation = normalisation_of(flags);
   options.device = parse_device(flags.device);
-  return load_classifier(flags.model, options);
+  return choose_engine(load_classifier(flags.model, options), flags.engine);
 }
 
 // "name=value" pairs, each read as the type the method's option has.
@@ -185,6 +187,7 @@ void add_model_flags(CLI::App& command, AdaptFlags& flags) {
   command.add_option("--std", flags.std, "and these standard deviations");
   command.add_option("--device", flags.device, "cpu, cuda or cuda:N")
       ->capture_default_str();
+  add_option_flags(command, flags.engine);
   command.add_option("--threads", flags.threads, "0: all cores")
       ->capture_default_str();
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/error.h"
+#include "sotta/engine/engine.h"
 #include "sotta/eval/grid.h"
 #include "sotta/eval/run_grid.h"
 #include "sotta/nn/device.h"
@@ -30,6 +31,7 @@ struct BenchFlags {
   std::string out = "runs";
   std::string data;
   std::string device = "cpu";
+  EngineOptions engine;
   int64_t threads = 0;
   int64_t jobs = 1;
   std::string shard;
@@ -159,6 +161,7 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   WorkbenchOptions options;
   options.data_root = data_root(flags.data);
   options.device = parse_device(flags.device);
+  options.engine = flags.engine;
   options.jobs = flags.jobs;
   return options;
 }
@@ -233,6 +236,7 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
                      "data root [SOTTA_DATA, else ./data]");
   command.add_option("--device", flags.device, "cpu, cuda or cuda:N")
       ->capture_default_str();
+  add_option_flags(command, flags.engine);
   command.add_option("--threads", flags.threads, "0: all cores")
       ->capture_default_str();
   command

@@ -12,6 +12,7 @@
 #include "sotta/corrupt/corruption.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
+#include "sotta/engine/engine.h"
 #include "sotta/eval/evaluate.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/device.h"
@@ -32,6 +33,7 @@ struct EvalFlags {
   std::string split = "test";
   std::string data;
   std::string device = "cpu";
+  EngineOptions engine;
   std::string record;
   int64_t threads = 0;
   bool json = false;
@@ -47,7 +49,7 @@ std::unique_ptr<Classifier> load_model(const EvalFlags& flags) {
   LoadOptions options;
   options.normalisation = Normalisation{entry.mean, entry.std};
   options.device = parse_device(flags.device);
-  return load_classifier(flags.model, options);
+  return choose_engine(load_classifier(flags.model, options), flags.engine);
 }
 
 StreamDomain open_images(const EvalFlags& flags,
@@ -173,6 +175,7 @@ void add_eval(CLI::App& program) {
                       "data root [SOTTA_DATA, else ./data]");
   command->add_option("--device", flags->device, "cpu, cuda or cuda:N")
       ->capture_default_str();
+  add_option_flags(*command, flags->engine);
   command->add_option("--threads", flags->threads, "0: all cores")
       ->capture_default_str();
   command->add_option("--record", flags->record,

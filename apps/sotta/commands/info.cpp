@@ -8,6 +8,7 @@
 #include "sotta/core/version.h"
 #include "sotta/corrupt/corruption.h"
 #include "sotta/data/catalog.h"
+#include "sotta/engine/engine.h"
 #include "sotta/models/resnet.h"
 #include "sotta/nn/device.h"
 #include "sotta/stream/scenario.h"
@@ -27,11 +28,12 @@ Json collect() {
   info["compiler"] = SOTTA_COMPILER;
   info["cores"] = available_cores();
   info["devices"] = available_devices();
-  info["engines"] = {"libtorch"};
+  info["engines"] = available_engines();
   info["parts"] = {{"zlib", SOTTA_WITH_ZLIB == 1},
                    {"jpeg", SOTTA_WITH_JPEG == 1},
                    {"png", SOTTA_WITH_PNG == 1},
-                   {"c10d", SOTTA_WITH_C10D == 1}};
+                   {"c10d", SOTTA_WITH_C10D == 1},
+                   {"highway", SOTTA_WITH_HWY == 1}};
   info["methods"] = method_names();
   info["presets"] = preset_names();
   info["scenarios"] = scenario_names();

@@ -6,6 +6,7 @@
 #include <c10/core/Device.h>
 
 #include "sotta/core/progress.h"
+#include "sotta/engine/engine.h"
 #include "sotta/eval/cell.h"
 #include "sotta/eval/run_stream.h"
 
@@ -14,6 +15,7 @@ namespace sotta {
 struct WorkbenchOptions {
   std::filesystem::path data_root;
   at::Device device = at::Device(at::kCPU);
+  EngineOptions engine;
 
   // Cells that run side by side: so many streams' data are held at a time.
   int64_t jobs = 1;

@@ -83,4 +83,5 @@ def main():
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -18,7 +18,9 @@ at::Tensor with_batch_statistics(const at::Tensor& input,
       vectors.batch_var, /*training=*/true, /*momentum=*/1.0, kNormEpsilon,
       /*cudnn_enabled=*/true);
   const bool single_value = input.numel() == input.size(1);
-  if (single_value) vectors.batch_var.detach().zero_();
+  // Past autograd, which would take it for a change of what the layers of the
+  // same network have saved; none reads it in its backward pass.
+  if (single_value) vectors.batch_var.variable_data().zero_();
   return output;
 }
 

@@ -73,6 +73,30 @@ TEST(BatchNorm, SingleValueHasVarianceZeroNotInfinity) {
   EXPECT_EQ(vectors.batch_var.item<double>(), 0);
 }
 
+// The layers of a network write to slices of one vector, which autograd takes
+// for one tensor.
+TEST(BatchNorm, SingleValueLetsTheGradientsOfOtherLayersThrough) {
+  const at::Tensor means = at::zeros({2}, at::kDouble);
+  const at::Tensor vars = at::zeros({2}, at::kDouble);
+  const auto layer = [&](int64_t i) {
+    NormVectors vectors = one_channel();
+    vectors.scale.requires_grad_(true);
+    vectors.batch_mean = means.narrow(0, i, 1);
+    vectors.batch_var = vars.narrow(0, i, 1);
+    return vectors;
+  };
+  const NormVectors first = layer(0), second = layer(1);
+  const at::Tensor between =
+      batch_norm(one_to_four(), first, NormStats::batch());
+  const at::Tensor output = batch_norm(between.narrow(0, 1, 1).narrow(3, 1, 1),
+                                       second, NormStats::batch());
+
+  EXPECT_NO_THROW((output.sum() + between.square().sum()).backward());
+
+  EXPECT_GT(first.scale.grad().item<double>(), 0);
+  EXPECT_EQ(vars[1].item<double>(), 0);
+}
+
 TEST(BatchNorm, BlendedStatisticsMixRunningAndBiasedBatch) {
   const NormVectors vectors = one_channel();
   const at::Tensor output =

@@ -245,7 +245,10 @@ class Lifting {
 }  // namespace
 
 LiftedGraph lift_graph(const torch::jit::Module& module,
-                       const std::string& subject) {
+                       const std::string& subject) try {
+  if (!module.find_method("forward"))
+    fail(ErrorKind::kUnsupported, subject,
+         "expected a network with a forward method, found none");
   torch::jit::Module copy = module.clone();
   copy.eval();
   // Folds modes and sizes into constants; parameters stay attributes.
@@ -253,6 +256,10 @@ LiftedGraph lift_graph(const torch::jit::Module& module,
       torch::jit::freeze_module(copy, {}, /*freezeInterfaces=*/true,
                                 /*preserveParameters=*/true);
   return Lifting(frozen, subject).run();
+} catch (const c10::Error& error) {
+  fail(ErrorKind::kUnsupported, subject,
+       "cannot be made ready for adaptation, LibTorch says: " +
+           std::string(error.what_without_backtrace()));
 }
 
 }  // namespace sotta

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include "sotta/models/resnet.h"
 #include "sotta/nn/gradient.h"
@@ -140,6 +141,15 @@ TEST(TorchScriptFile, WhatIsNotTorchScriptIsNamed) {
                  plain_pixels());
   expect_failure(ErrorKind::kInvalid, "no normalisation was given",
                  kFolder + "scripted.pt", {});
+}
+
+TEST(TorchScriptFile, AModuleThatCannotBeRunIsRefused) {
+  const testing::TempDir folder;
+  const auto file = folder / "empty.pt";
+  torch::jit::Module("Empty").save(file.string());
+  testing::expect_error(ErrorKind::kUnsupported,
+                        file.string() + ": expected a network with a forward",
+                        [&] { load_torchscript(file, plain_pixels()); });
 }
 
 TEST(TorchScriptFile, ImagesOfAnotherShapeAreRefused) {

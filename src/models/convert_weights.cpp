@@ -1,6 +1,5 @@
 #include "sotta/models/convert_weights.h"
 
-#include <cmath>
 #include <string_view>
 
 #include <ATen/core/Tensor.h>
@@ -27,19 +26,6 @@ bool is_statistic(const std::string& name) {
 bool belongs_to_norm_layer(const TensorFile& file, const std::string& name) {
   const std::string layer = name.substr(0, name.rfind('.') + 1);
   return file.tensors.count(layer + "running_mean") > 0;
-}
-
-void check_normalisation(const Normalisation& normalisation) {
-  const auto& [mean, std] = normalisation;
-  require(!mean.empty() && mean.size() == std.size(), "normalisation",
-          "expected as many means as standard deviations, got " +
-              std::to_string(mean.size()) + " and " +
-              std::to_string(std.size()));
-  for (const double number : mean)
-    require(std::isfinite(number), "normalisation", "expected finite means");
-  for (const double number : std)
-    require(std::isfinite(number) && number > 0, "normalisation",
-            "expected standard deviations above 0");
 }
 
 Array halve(const Array& array, const std::string& subject) {

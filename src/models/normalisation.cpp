@@ -8,6 +8,19 @@
 
 namespace sotta {
 
+void check_normalisation(const Normalisation& normalisation) {
+  const auto& [mean, std] = normalisation;
+  require(!mean.empty() && mean.size() == std.size(), "normalisation",
+          "expected as many means as standard deviations, got " +
+              std::to_string(mean.size()) + " and " +
+              std::to_string(std.size()));
+  for (const double number : mean)
+    require(std::isfinite(number), "normalisation", "expected finite means");
+  for (const double number : std)
+    require(std::isfinite(number) && number > 0, "normalisation",
+            "expected standard deviations above 0");
+}
+
 std::vector<double> parse_number_list(const std::string& text,
                                       const std::string& subject) {
   std::vector<double> numbers;

@@ -211,6 +211,7 @@ std::unique_ptr<Classifier> make_resnet(const ResNetSpec& spec,
           "expected a mean and a std for each of " + std::to_string(channels) +
               " channels, got " + std::to_string(normalisation.mean.size()) +
               " and " + std::to_string(normalisation.std.size()));
+  check_normalisation(normalisation);
   return std::make_unique<ResNetClassifier>(spec, state, normalisation);
 }
 

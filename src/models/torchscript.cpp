@@ -170,6 +170,7 @@ std::unique_ptr<Classifier> load_torchscript(const std::filesystem::path& file,
     fail(ErrorKind::kInvalid, file.string(),
          "TorchScript does not say how its inputs are normalised, and no "
          "normalisation was given");
+  check_normalisation(*options.normalisation);
   const torch::jit::Module module = read_module(file, options.device);
   return std::make_unique<TorchScriptClassifier>(
       lift_graph(module, file.string()), *options.normalisation);

@@ -1,5 +1,7 @@
 #include "sotta/models/normalisation.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
@@ -17,6 +19,16 @@ TEST(Normalisation, RefusesEverythingElse) {
   for (const char* text : {"", "a", "1,,2", "1 2", "nan", "1,inf"}) {
     EXPECT_THROW(parse_number_list(text, "mean"), Error) << text;
   }
+}
+
+TEST(Normalisation, NeedsFiniteMeansAndPositiveDeviations) {
+  EXPECT_NO_THROW(check_normalisation({{0, -1}, {1, 0.1}}));
+  const double nan = std::nan("");
+  for (const Normalisation& bad :
+       {Normalisation{{}, {}}, Normalisation{{0, 0}, {1}},
+        Normalisation{{nan}, {1}}, Normalisation{{0}, {0}},
+        Normalisation{{0}, {-1}}, Normalisation{{0}, {nan}}})
+    EXPECT_THROW(check_normalisation(bad), Error);
 }
 
 }  // namespace

@@ -143,6 +143,14 @@ TEST(TorchScriptFile, WhatIsNotTorchScriptIsNamed) {
                  kFolder + "scripted.pt", {});
 }
 
+TEST(TorchScriptFile, AnUnusableNormalisationIsRefused) {
+  LoadOptions options;
+  options.normalisation = Normalisation{{0, 0, 0}, {1, 0, 1}};
+  testing::expect_error(
+      ErrorKind::kInvalid, "expected standard deviations above 0",
+      [&] { load_torchscript(kFolder + "scripted.pt", options); });
+}
+
 TEST(TorchScriptFile, AModuleThatCannotBeRunIsRefused) {
   const testing::TempDir folder;
   const auto file = folder / "empty.pt";

@@ -92,6 +92,10 @@ TEST(Weights, NormalisationMustComeFromSomewhere) {
   options.normalisation = kGrey;
   EXPECT_EQ(message_of(file, options), "no error");
 
+  file.metadata = {{"mean", "0.1"}, {"std", "0"}};
+  EXPECT_EQ(message_of(file, options),
+            "normalisation: expected standard deviations above 0");
+
   file.metadata = {{"mean", "0.1,x"}, {"std", "0.2"}};
   EXPECT_EQ(message_of(file, options),
             "m.safetensors: metadata mean: expected numbers separated by "

@@ -12,6 +12,10 @@ struct Normalisation {
   std::vector<double> std;
 };
 
+// Throws Error(kInvalid) unless there are as many means as standard deviations,
+// at least one, the means finite and the deviations above 0.
+void check_normalisation(const Normalisation& normalisation);
+
 // Reads and writes "0.4914,0.4822,0.4465". Parsing throws Error(kBadFormat)
 // naming `subject`.
 std::vector<double> parse_number_list(const std::string& text,

@@ -8,6 +8,7 @@
 #include <ATen/ops/empty.h>
 
 #include "sotta/core/error.h"
+#include "sotta/core/options.h"
 #include "sotta/core/rng.h"
 
 #include "stream/arrange.h"
@@ -18,6 +19,9 @@ namespace sotta {
 namespace {
 
 constexpr int32_t kNoDomain = -1;
+
+// Of one domain: a plan lies in memory.
+constexpr int64_t kMaxForeign = 100'000'000;
 
 // Makes the samples of a plan. Every random choice is drawn from a child stream
 // named here; docs/streams.md lists them.
@@ -122,9 +126,20 @@ class Planner {
   int64_t foreign_count() const {
     const auto targets = static_cast<int64_t>(targets_.size());
     const double share = options_.foreign_share;
-    if (share > 0)
-      return std::llround(static_cast<double>(targets) * share / (1 - share));
-    return options_.foreign_count < 0 ? targets : options_.foreign_count;
+    if (share == 0) {
+      const int64_t count = options_.foreign_count;
+      require_possible("foreign_count", static_cast<double>(count));
+      return count < 0 ? targets : count;
+    }
+    const double count = static_cast<double>(targets) * share / (1 - share);
+    require_possible("foreign_share", count);
+    return std::llround(count);
+  }
+
+  static void require_possible(const char* option, double count) {
+    require(count <= static_cast<double>(kMaxForeign), option,
+            "expected at most " + std::to_string(kMaxForeign) +
+                " foreign samples, asked for " + to_text(count));
   }
 
   // By the image's index, so that a copy has the same domain.

@@ -4,6 +4,7 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
+#include "sotta/train/training_set.h"
 
 namespace sotta {
 namespace {
@@ -28,7 +29,7 @@ TrainOptions resolve(TrainOptions options, at::Device device) {
   require_at_least(options.epochs, 1, "epochs");
   // One image of one pixel at the last layer has no variance to normalise by.
   require_at_least(options.batch, 2, "batch");
-  require_at_least(options.padding, 0, "padding");
+  check_padding(options.padding);
   require_number(options.rate > 0, options.rate, "rate", "above 0");
   require_number(options.momentum > 0 && options.momentum < 1, options.momentum,
                  "momentum", "above 0 and below 1");

@@ -11,6 +11,8 @@
 namespace sotta {
 namespace {
 
+constexpr int64_t kMaxPadding = 4096;
+
 // Enough to keep every decoding thread busy.
 constexpr int64_t kImagesPerPiece = 1024;
 
@@ -21,6 +23,7 @@ std::string gigabytes(int64_t bytes) {
 }
 
 void check_size(const Dataset& data, int64_t padding, int64_t max_bytes) {
+  check_padding(padding);
   require(data.size() > 0, "training images", "expected at least one");
   const ImageShape shape = data.shape();
   const int64_t bytes = data.size() * shape.channels *
@@ -35,6 +38,12 @@ void check_size(const Dataset& data, int64_t padding, int64_t max_bytes) {
 }
 
 }  // namespace
+
+void check_padding(int64_t padding) {
+  require(0 <= padding && padding <= kMaxPadding, "padding",
+          "expected 0 to " + std::to_string(kMaxPadding) + ", got " +
+              std::to_string(padding));
+}
 
 ImageShape TrainingSet::shape() const {
   return {images.size(1), images.size(2) - 2 * padding,

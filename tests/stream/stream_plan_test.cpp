@@ -152,6 +152,19 @@ TEST(StreamPlan, AShareMayStandForACount) {
   EXPECT_EQ(plan.benign(), 400);
 }
 
+TEST(StreamPlan, MoreSamplesThanAPlanCanHoldAreRefused) {
+  StreamOptions options = scenario("noise");
+  options.foreign_share = 1 - 1e-12;
+  expect_error(ErrorKind::kInvalid,
+               "foreign_share: expected at most 100000000 foreign samples",
+               [&] { StreamPlan(options, numbered_sources(50)); });
+  options.foreign_share = 0;
+  options.foreign_count = int64_t{1} << 50;
+  expect_error(ErrorKind::kInvalid,
+               "foreign_count: expected at most 100000000 foreign samples",
+               [&] { StreamPlan(options, numbered_sources(50)); });
+}
+
 TEST(StreamPlan, NoForeignSamplesAreAllowed) {
   StreamOptions options = scenario("near");
   options.foreign_count = 0;

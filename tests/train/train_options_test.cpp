@@ -32,6 +32,7 @@ TEST(TrainOptions, OutOfRangeIsNamed) {
   expect("epochs", [](auto& o) { o.epochs = 0; });
   expect("batch", [](auto& o) { o.batch = 1; });
   expect("padding", [](auto& o) { o.padding = -1; });
+  expect("padding", [](auto& o) { o.padding = 4097; });
   expect("rate", [](auto& o) { o.rate = 0; });
   expect("rate",
          [](auto& o) { o.rate = std::numeric_limits<double>::quiet_NaN(); });

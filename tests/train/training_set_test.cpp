@@ -45,6 +45,14 @@ TEST(TrainingSet, TooLargeASetIsRefusedWithItsSize) {
       [&] { load_training_set(data, 0, at::kCPU, 2399); });
 }
 
+// Its bytes are more than an int64_t can count.
+TEST(TrainingSet, PaddingOutOfRangeIsRefused) {
+  for (const int64_t padding : {int64_t{-1}, int64_t{1} << 40})
+    testing::expect_error(
+        ErrorKind::kInvalid, "padding: expected 0 to 4096",
+        [&] { load_training_set(numbered_images(100), padding, at::kCPU); });
+}
+
 TEST(TrainingSet, EmptySetIsRefused) {
   const TensorDataset none(
       {at::zeros({0, 1, 2, 2}, at::kByte), at::zeros({0}, at::kLong)}, 2,

@@ -22,13 +22,17 @@ struct TrainingSet {
   ImageShape shape() const;  // without the border
 };
 
+// Throws Error(kInvalid) outside 0 .. 4096.
+void check_padding(int64_t padding);
+
 // The most bytes a training set may take unless the caller says otherwise.
 constexpr int64_t kTrainingSetBytes = int64_t{16} << 30;
 
 // Reads a dataset in pieces, telling `progress` how far it is. Throws
 // Error(kUnsupported) before reading anything if it would take more than
-// `max_bytes`, Error(kInvalid) if it holds no image, Error(kIo) if the callback
-// asks to stop; otherwise what the dataset throws.
+// `max_bytes`, Error(kInvalid) if it holds no image or the padding is out of
+// range, Error(kIo) if the callback asks to stop; otherwise what the dataset
+// throws.
 TrainingSet load_training_set(const Dataset& data, int64_t padding,
                               at::Device device,
                               int64_t max_bytes = kTrainingSetBytes,

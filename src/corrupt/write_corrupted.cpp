@@ -52,7 +52,7 @@ bool write_corrupted(const Dataset& clean, const CorruptedFile& file,
     options.severity = severity;
     const Corruption corruption(options, shape.height);
     for (int64_t begin = 0; begin < file.images; begin += at_once) {
-      if (!progress({done, total, options.kind})) return false;
+      if (progress && !progress({done, total, options.kind})) return false;
       const int64_t count = std::min(at_once, file.images - begin);
       const at::Tensor images =
           corruption.apply(clean.range(begin, begin + count).images.to(device),
@@ -61,7 +61,7 @@ bool write_corrupted(const Dataset& clean, const CorruptedFile& file,
       done += count;
     }
   }
-  if (!progress({done, total, file.options.kind})) return false;
+  if (progress && !progress({done, total, file.options.kind})) return false;
   writer.commit();
   return true;
 }

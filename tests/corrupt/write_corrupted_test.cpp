@@ -57,6 +57,14 @@ TEST(WriteCorrupted, WritesSeverityAfterSeverity) {
   }
 }
 
+TEST(WriteCorrupted, NobodyNeedsToBeTold) {
+  const TempDir dir;
+  const auto path = dir.path() / "quiet.npy";
+  EXPECT_TRUE(write_corrupted(six_images(), noise_at({2}, 4), at::kCPU, path,
+                              ProgressCallback()));
+  EXPECT_EQ(read_npy(path).shape, (std::vector<int64_t>{4, 16, 16, 3}));
+}
+
 TEST(WriteCorrupted, RepeatsTheLabelsForEachSeverity) {
   const TempDir dir;
   const auto path = dir.path() / "labels.npy";

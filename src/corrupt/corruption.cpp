@@ -89,7 +89,6 @@ Corruption::Corruption(CorruptionOptions options, int64_t side)
   setting.side = side;
   setting.constants =
       side <= kLargestCifarSide ? ConstantSet::kCifar : ConstantSet::kImageNet;
-  setting.seed = static_cast<uint64_t>(options_.seed);
   setting.frost_dir = options_.frost_dir;
   kind_ = make_kind(options_.kind, setting);
 }

@@ -18,7 +18,6 @@ struct KindSetting {
   int64_t severity = 5;  // 1 .. 5
   int64_t side = 32;     // of the square images
   ConstantSet constants = ConstantSet::kCifar;
-  uint64_t seed = 0;      // of what all images share: textures
   std::string frost_dir;  // empty: procedural textures
 };
 

@@ -29,7 +29,8 @@ struct CorruptionOptions {
   // 1 (slight) to 5 (severe).
   int64_t severity = kMaxSeverity;
 
-  // Another seed draws other noise, angles, textures.
+  // Another seed draws other noise, angles and places for every image. The
+  // frost textures that images share are the same for all seeds.
   int64_t seed = 0;
 
   // A folder with the photographs of the original frost, frost1 to frost5.

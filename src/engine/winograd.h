@@ -49,6 +49,11 @@ void winograd_multiply(const WinogradProduct& sizes, const float* left,
 void winograd_output(const Sink& sink, const Planes& planes, Range tiles,
                      Range blocks, const float* products);
 
+// Transformed weights have such a gap too.
+constexpr int64_t packed_stride(int64_t inputs, int64_t outputs) {
+  return inputs * outputs + kBlock;
+}
+
 // Convolution weights [outputs][inputs][3][3] as the right sides of the
 // products, [36][outputs / 16][inputs][16]. Turned around for the backward
 // pass: outputs and inputs change places, and so do the ends of the kernel.

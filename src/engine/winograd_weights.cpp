@@ -1,74 +1,88 @@
+// clang-format off
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/winograd_weights.cpp"
+#include <hwy/foreach_target.h>
+// clang-format on
+
+#include "engine/vector_ops-inl.h"
 #include "engine/winograd.h"
 
-namespace sotta::engine {
-namespace {
+HWY_BEFORE_NAMESPACE();
+namespace sotta::engine::HWY_NAMESPACE {
 
-// Rows of the kernels' transform: what a kernel becomes at each point.
-struct KernelTransform {
-  KernelTransform() {
-    const double near = 0.625, far = 1.5;
-    const double near2 = near * near, far2 = far * far;
-    const double a = 1 / (2 * near2 * (near2 - far2));
-    const double b = 1 / (2 * far2 * (far2 - near2));
-    const double values[6][3] = {
-        {1 / (near2 * far2), 0, 0}, {a, a * near, a * near2},
-        {a, -a * near, a * near2},  {b, b * far, b * far2},
-        {b, -b * far, b * far2},    {0, 0, 1}};
+// Three numbers of a kernel along a line to six values; the points are those of
+// winograd_transform.cpp.
+HWY_INLINE void transform_kernels(const Vec* in, Vec* out) {
+  constexpr double kNear = 0.625, kFar = 1.5;
+  constexpr double kNear2 = kNear * kNear, kFar2 = kFar * kFar;
+  constexpr double kA = 1 / (2 * kNear2 * (kNear2 - kFar2));
+  constexpr double kB = 1 / (2 * kFar2 * (kFar2 - kNear2));
+  const auto times = [](double factor, Vec value) HWY_ATTR {
+    return hn::Mul(all(static_cast<float>(factor)), value);
+  };
+  const Vec near = hn::Add(times(kA, in[0]), times(kA * kNear2, in[2]));
+  const Vec far = hn::Add(times(kB, in[0]), times(kB * kFar2, in[2]));
+  const Vec near_odd = times(kA * kNear, in[1]);
+  const Vec far_odd = times(kB * kFar, in[1]);
+  out[0] = times(1 / (kNear2 * kFar2), in[0]);
+  out[1] = hn::Add(near, near_odd);
+  out[2] = hn::Sub(near, near_odd);
+  out[3] = hn::Add(far, far_odd);
+  out[4] = hn::Sub(far, far_odd);
+  out[5] = in[2];
+}
+
+// One kernel per lane, `step` numbers apart, to 36 values `stride` apart.
+HWY_INLINE void pack_kernels(const float* kernels, int64_t step, bool turned,
+                             float* to, int64_t stride) {
+  const hn::RebindToSigned<Tag> indices;
+  const auto index = hn::Mul(hn::Iota(indices, 0),
+                             hn::Set(indices, static_cast<int32_t>(step)));
+  Vec half[6][3];
+  for (int j = 0; j < 3; ++j) {
+    Vec in[3], out[6];
+    for (int i = 0; i < 3; ++i)
+      in[i] = hn::GatherIndex(
+          Tag(), kernels + (turned ? 8 - 3 * i - j : 3 * i + j), index);
+    transform_kernels(in, out);
     for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 3; ++j)
-        row[i][j] = values[i][j];
+      half[i][j] = out[i];
   }
-
-  double row[6][3];
-};
-
-// The kernels of one input and 16 outputs, lane by lane: [3][3][16].
-void gather_kernels(const WinogradWeights& from, int64_t output, int64_t input,
-                    double kernels[3][3][kBlock]) {
-  for (int64_t lane = 0; lane < kBlock; ++lane) {
-    const int64_t o = output + lane;
-    const float* kernel = from.backward
-                              ? from.weights + (input * from.inputs + o) * 9
-                              : from.weights + (o * from.inputs + input) * 9;
-    for (int64_t i = 0; i < 9; ++i)
-      kernels[i / 3][i % 3][lane] = kernel[from.backward ? 8 - i : i];
-  }
-}
-
-// to[36] at `stride` = T kernels T', for 16 kernels at once.
-void transform_kernels(const KernelTransform& t,
-                       const double kernels[3][3][kBlock], float* to,
-                       int64_t stride) {
-  double half[6][3][kBlock];
-  for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 3; ++j)
-      for (int64_t lane = 0; lane < kBlock; ++lane)
-        half[i][j][lane] = t.row[i][0] * kernels[0][j][lane] +
-                           t.row[i][1] * kernels[1][j][lane] +
-                           t.row[i][2] * kernels[2][j][lane];
-  for (int i = 0; i < 6; ++i)
+  for (int i = 0; i < 6; ++i) {
+    Vec out[6];
+    transform_kernels(half[i], out);
     for (int j = 0; j < 6; ++j)
-      for (int64_t lane = 0; lane < kBlock; ++lane)
-        to[(6 * i + j) * stride + lane] = static_cast<float>(
-            t.row[j][0] * half[i][0][lane] + t.row[j][1] * half[i][1][lane] +
-            t.row[j][2] * half[i][2][lane]);
+      store(out[j], to + (6 * i + j) * stride);
+  }
 }
 
-}  // namespace
+void pack_weights(const WinogradWeights& from, Range output_blocks,
+                  float* packed) {
+  const int64_t inputs = from.backward ? from.outputs : from.inputs;
+  const int64_t outputs = from.backward ? from.inputs : from.outputs;
+  const int64_t per_output = from.backward ? 9 : 9 * from.inputs;
+  const int64_t per_input = from.backward ? 9 * from.inputs : 9;
+  for (int64_t o = output_blocks.begin * kBlock; o < output_blocks.end * kBlock;
+       o += kLanes)
+    for (int64_t i = 0; i < inputs; ++i)
+      pack_kernels(from.weights + o * per_output + i * per_input, per_output,
+                   from.backward,
+                   packed + (o / kBlock * inputs + i) * kBlock + o % kBlock,
+                   packed_stride(inputs, outputs));
+}
+
+}  // namespace sotta::engine::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sotta::engine {
+
+HWY_EXPORT(pack_weights);
 
 void pack_winograd(const WinogradWeights& weights, Range output_blocks,
                    float* packed) {
-  const KernelTransform transform;
-  const int64_t inputs = weights.backward ? weights.outputs : weights.inputs;
-  const int64_t outputs = weights.backward ? weights.inputs : weights.outputs;
-  for (int64_t block = output_blocks.begin; block < output_blocks.end; ++block)
-    for (int64_t input = 0; input < inputs; ++input) {
-      double kernels[3][3][kBlock];
-      gather_kernels(weights, block * kBlock, input, kernels);
-      transform_kernels(transform, kernels,
-                        packed + (block * inputs + input) * kBlock,
-                        outputs * inputs);
-    }
+  HWY_DYNAMIC_DISPATCH(pack_weights)(weights, output_blocks, packed);
 }
 
 }  // namespace sotta::engine
+#endif

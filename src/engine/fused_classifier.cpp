@@ -3,7 +3,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linear.h>
-#include <ATen/ops/tensor.h>
+
+#include "sotta/models/pixel_input.h"
 
 #include "engine/fused.h"
 #include "engine/network_function.h"
@@ -21,20 +22,15 @@ class FusedClassifier : public Classifier {
         layout_(layout),
         network_(std::make_shared<RunnableNetwork>(
             layout, reference_->norm_layers(), low_memory)),
-        body_version_(reference_->source().body._version()) {
-    const auto as_pixel = [&](const std::vector<double>& values) {
-      return at::tensor(values, reference_->source().body.options())
-          .view({1, -1, 1, 1});
-    };
-    mean_ = as_pixel(normalisation().mean);
-    std_ = as_pixel(normalisation().std);
-  }
+        body_version_(reference_->source().body._version()),
+        input_(reference_->normalisation(), reference_->source().body) {}
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
     if (!covers(images) || !covers(state))
       return reference_->forward(images, state, stats);
-    auto result = run_network(network_, normalise(images), state, stats);
+    auto result =
+        run_network(network_, input_.normalise(images, at::kCPU), state, stats);
     const at::Tensor logits = at::linear(
         result.features, layout_.classifier_weight, layout_.classifier_bias);
     return {logits, result.features, result.batch_mean, result.batch_var};
@@ -84,19 +80,11 @@ class FusedClassifier : public Classifier {
            tensor.scalar_type() == at::kFloat && tensor.sizes() == like.sizes();
   }
 
-  // The same bits for bytes and for those bytes divided by 255.
-  at::Tensor normalise(const at::Tensor& images) const {
-    const at::Tensor pixels = images.scalar_type() == at::kByte
-                                  ? images.to(at::kFloat).div_(255)
-                                  : images;
-    return (pixels - mean_).div_(std_);
-  }
-
   std::unique_ptr<Classifier> reference_;
   NetworkLayout layout_;
   std::shared_ptr<RunnableNetwork> network_;
   int64_t body_version_;
-  at::Tensor mean_, std_;  // [1, C, 1, 1]
+  PixelInput input_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "models/pixel_input.h"
+#include "sotta/models/pixel_input.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>

@@ -11,10 +11,10 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
+#include "sotta/models/pixel_input.h"
 #include "sotta/nn/convolution.h"
 #include "sotta/nn/norm_relu.h"
 
-#include "models/pixel_input.h"
 #include "models/resnet_plan.h"
 
 namespace sotta {

@@ -10,8 +10,8 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "sotta/core/error.h"
+#include "sotta/models/pixel_input.h"
 
-#include "models/pixel_input.h"
 #include "models/torchscript_graph.h"
 
 namespace sotta {

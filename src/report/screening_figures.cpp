@@ -37,19 +37,19 @@ std::vector<Panel> admitted_panels(const RunGroup& group, const RunRow& row) {
     const Numbers admitted_foreign = summed(runs, "admitted_foreign");
     const Numbers samples = summed(runs, "samples");
     const Numbers foreign = summed(runs, "foreign");
-    const Numbers refused =
-        difference(difference(samples, difference(admitted, admitted_foreign)),
-                   difference(admitted_foreign, foreign));
-    if (!any_positive(admitted) || !any_positive(refused)) continue;
+    const bool some_admitted =
+        any_positive(admitted) || any_positive(admitted_foreign);
+    const bool some_refused =
+        any_positive(difference(samples, admitted)) ||
+        any_positive(difference(foreign, admitted_foreign));
+    if (!some_admitted || !some_refused) continue;
     Panel panel;
     panel.title = scenario_label(scenario);
     panel.x_label = "windows of the stream";
     panel.y_label = "admitted (%)";
     panel.from_zero = true;
     panel.percent = true;
-    add_curve(panel, "benign",
-              share_over_time(difference(admitted, admitted_foreign), samples,
-                              kMostPoints),
+    add_curve(panel, "benign", share_over_time(admitted, samples, kMostPoints),
               0);
     if (any_positive(foreign))
       add_curve(panel, "foreign",

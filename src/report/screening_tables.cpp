@@ -19,7 +19,7 @@ double share(int64_t part, int64_t whole) {
 }
 
 double admitted_benign(const RunRecord& run) {
-  return share(run.admitted - run.admitted_foreign, run.samples);
+  return share(run.admitted, run.samples);
 }
 
 double admitted_foreign(const RunRecord& run) {

@@ -33,7 +33,7 @@ def record(rng, scenario, corruption, method, seed, accuracy, **changes):
         "samples": 10000, "correct": round(100 * accuracy), "accuracy": accuracy,
         "macro_f1": accuracy - 0.4 - rng.random(),
         "calibration_error": 5 + 10 * rng.random(),
-        "foreign": foreign, "admitted": admits * (6000 + foreign // 5),
+        "foreign": foreign, "admitted": admits * 6000,
         "admitted_foreign": admits * foreign // 5,
         "auroc": 80 + 15 * rng.random() if foreign else None,
         "fpr95": 20 + 30 * rng.random() if foreign else None,
@@ -52,7 +52,7 @@ def series(rng, accuracy, foreign, noise, method):
     curve = [min(100, accuracy - 12 * math.exp(-t / 10) + rng.gauss(0, 4)) for t in range(WINDOWS)]
     values = {"accuracy": curve, "samples": benign, "foreign": others}
     if method in ("sotta", "rotta"):
-        values["admitted"] = [rng.randint(18, 30) + (rng.randint(3, 9) if foreign else 0) for _ in benign]
+        values["admitted"] = [rng.randint(18, 30) for _ in benign]
         values["admitted_foreign"] = [rng.randint(0, 3) if foreign else 0 for _ in benign]
         values["loss"] = [0.5 * math.exp(-t / 20) + 0.05 * rng.random() for t in range(WINDOWS)]
         values["gradient_norm"] = [0.8 * math.exp(-t / 15) + 0.1 * rng.random() for t in range(WINDOWS)]

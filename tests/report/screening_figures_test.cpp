@@ -1,3 +1,6 @@
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "report/figures.h"
@@ -7,17 +10,28 @@
 namespace sotta {
 namespace {
 
-RunRecord admitting(const std::vector<double>& admitted) {
+RunRecord admitting(const std::vector<double>& admitted,
+                    const std::vector<double>& admitted_foreign) {
   RunRecord record = testing::run("sotta", "noise", "fog", 0, 80);
   record.series = {{"admitted", admitted},
-                   {"admitted_foreign", {1, 2}},
+                   {"admitted_foreign", admitted_foreign},
                    {"samples", {32, 32}},
                    {"foreign", {32, 32}}};
   return record;
 }
 
+// The points of the first curve and of the second.
+std::pair<std::string, std::string> two_curves(const std::string& svg) {
+  const auto points = [&](size_t from) {
+    const size_t begin = svg.find("points=\"", from);
+    return svg.substr(begin, svg.find('"', begin + 8) - begin);
+  };
+  const size_t first = svg.find("<polyline");
+  return {points(first), points(svg.find("<polyline", first + 1))};
+}
+
 TEST(ScreeningFigures, SharesOfBothKindsOverTime) {
-  const std::vector<RunRecord> records = {admitting({20, 30})};
+  const std::vector<RunRecord> records = {admitting({20, 30}, {1, 2})};
   const auto figures = screening_figures(group_runs(records).at(0));
   ASSERT_EQ(figures.size(), 1u);
   EXPECT_EQ(figures[0].name, "cifar10-clean-admitted-sotta");
@@ -25,15 +39,26 @@ TEST(ScreeningFigures, SharesOfBothKindsOverTime) {
   EXPECT_EQ(testing::occurrences(figures[0].svg, "<polyline"), 2);
 }
 
+TEST(ScreeningFigures, EqualSharesGiveEqualCurves) {
+  const std::vector<RunRecord> records = {admitting({16, 24}, {16, 24})};
+  const auto figures = screening_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 1u);
+  const auto [benign, foreign] = two_curves(figures[0].svg);
+  EXPECT_EQ(benign, foreign);
+}
+
 TEST(ScreeningFigures, NothingAdmittedOrEverythingNeedsNoFigure) {
-  auto none = admitting({0, 0});
-  none.series["admitted_foreign"] = {0, 0};
-  auto all = admitting({64, 64});
-  all.series["admitted_foreign"] = {32, 32};
-  const std::vector<RunRecord> nothing = {none};
-  const std::vector<RunRecord> everything = {all};
+  const std::vector<RunRecord> nothing = {admitting({0, 0}, {0, 0})};
+  const std::vector<RunRecord> everything = {admitting({32, 32}, {32, 32})};
   EXPECT_TRUE(screening_figures(group_runs(nothing).at(0)).empty());
   EXPECT_TRUE(screening_figures(group_runs(everything).at(0)).empty());
+}
+
+TEST(ScreeningFigures, OneKindAdmittedOrRefusedIsEnough) {
+  const std::vector<RunRecord> only_foreign = {admitting({0, 0}, {1, 2})};
+  const std::vector<RunRecord> some_benign = {admitting({32, 30}, {32, 32})};
+  EXPECT_EQ(screening_figures(group_runs(only_foreign).at(0)).size(), 1u);
+  EXPECT_EQ(screening_figures(group_runs(some_benign).at(0)).size(), 1u);
 }
 
 TEST(ScreeningFigures, MemoryIfItWasRecorded) {

@@ -49,9 +49,9 @@ struct RunRecord {
   // How the method told foreign samples from the others: by its confidence, and
   // what it admitted.
   int64_t foreign = 0;
-  int64_t admitted = 0;
-  int64_t admitted_foreign = 0;
-  double auroc = kNone;  // percent
+  int64_t admitted = 0;          // of the samples; foreign ones not included
+  int64_t admitted_foreign = 0;  // of the foreign samples
+  double auroc = kNone;          // percent
   double fpr95 = kNone;  // percent of foreign let in when 95 % of samples are
 
   double seconds = 0;

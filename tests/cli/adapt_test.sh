@@ -56,6 +56,18 @@ cut -d, -f3-5 whole.jsonl >wanted.txt
 cat a.jsonl b.jsonl | cut -d, -f3-5 >found.txt
 cmp -s wanted.txt found.txt || give_up "a continued run predicts otherwise"
 
+# What a guard takes back is said to be taken back, also where the method judges
+# in its update.
+for method in sotta tent; do
+  screen=()
+  [ $method = sotta ] && screen=(--set min_confidence=0)
+  run adapt --input images.npy --method $method "${screen[@]}" --guard skip --guard-max-parameter-change 1e-9
+  expect_code 0
+  expect_error 'after 8 images: parameter change'
+  expect_error '40 images, 0 admitted, 0 updates'
+  [ "$(grep -c '"verdict":"guard"' stdout.txt)" -eq 40 ] || give_up "expected 40 guard verdicts of $method"
+done
+
 # A folder, as CSV; names on standard input give the same predictions.
 run adapt --input photos --format csv --method tent --export adapted.safetensors
 expect_code 0

@@ -104,18 +104,6 @@ std::unique_ptr<Adapter> prepare(const AdaptFlags& flags) {
   return adapter;
 }
 
-// Verdicts as they stand once the window's update has been made.
-std::vector<Verdict> final_verdicts(const StepResult& result) {
-  std::vector<Verdict> verdicts = result.verdicts;
-  if (result.updates.empty()) return verdicts;
-  const auto& decided = result.updates.back().verdicts;
-  // A window may have begun in an earlier call; its end is this call's.
-  const size_t count = std::min(decided.size(), verdicts.size());
-  std::copy(decided.end() - static_cast<std::ptrdiff_t>(count), decided.end(),
-            verdicts.end() - static_cast<std::ptrdiff_t>(count));
-  return verdicts;
-}
-
 void say_guard(ProgressBar& bar, const Adapter& adapter,
                const StepResult& result) {
   if (result.guard.empty()) return;
@@ -141,11 +129,10 @@ Tally adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
         input.next(flags.window - adapter.samples() % flags.window);
     if (batch.names.empty()) break;
     const StepResult result = adapter.step(batch.images.to(device));
-    const auto verdicts = final_verdicts(result);
-    writer.write(batch.names, result.prediction, verdicts);
+    writer.write(batch.names, result.prediction, result.verdicts);
     tally.images += static_cast<int64_t>(batch.names.size());
-    tally.admitted +=
-        std::count(verdicts.begin(), verdicts.end(), Verdict::kAdmitted);
+    tally.admitted += std::count(result.verdicts.begin(), result.verdicts.end(),
+                                 Verdict::kAdmitted);
     say_guard(bar, adapter, result);
     if (input.total() > 0) bar.show({tally.images, input.total(), ""});
     tally.stopped = interrupted();

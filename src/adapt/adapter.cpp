@@ -120,7 +120,7 @@ UpdateReport Adapter::update_window(StepResult& result) {
        : action == "rollback" ? guard_->good()
                               : initial_,
        update_interval_);
-  method_->drop_window();
+  method_->drop_window(seen);
   samples_ = seen;
   pending_ = 0;
   guard_->forget();

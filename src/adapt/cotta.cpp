@@ -74,7 +74,7 @@ class Cotta : public Method {
     return report;
   }
 
-  void drop_window() override { images_ = target_ = at::Tensor(); }
+  void drop_window(int64_t) override { images_ = target_ = at::Tensor(); }
 
   void exchange(StateArchive& archive) override {
     const at::Device device = student_.affine.device();

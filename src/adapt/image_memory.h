@@ -29,6 +29,10 @@ class ImageMemory {
   bool empty() const { return memory_->items().empty(); }
   void clear() { memory_->set_items({}); }
 
+  // The next sample it is offered is the stream's `next`-th: a state that was
+  // put back keeps counting where the stream is.
+  void go_on_at(int64_t next) { offered_ = next; }
+
   void exchange(StateArchive& archive, at::Device device);
 
  private:
@@ -38,7 +42,7 @@ class ImageMemory {
   int64_t capacity_;
   int64_t classes_;
   Rng rng_;
-  int64_t offered_ = 0;  // samples so far
+  int64_t offered_ = 0;  // place in the stream of the next sample
   at::Tensor slots_;     // [capacity, C, H, W], undefined before the first
 };
 

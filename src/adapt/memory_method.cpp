@@ -35,4 +35,11 @@ UpdateReport MemoryMethod::update() {
   return report;
 }
 
+std::vector<int64_t> MemoryMethod::memory_samples() const {
+  std::vector<int64_t> samples;
+  for (const auto& item : memory_.items())
+    samples.push_back(item.sample);
+  return samples;
+}
+
 }  // namespace sotta

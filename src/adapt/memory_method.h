@@ -22,6 +22,8 @@ class MemoryMethod : public Method {
   Observation observe(const at::Tensor& images, bool completes_window) override;
 
   UpdateReport update() override;
+  void drop_window(int64_t next) override { memory_.go_on_at(next); }
+  std::vector<int64_t> memory_samples() const override;
   ModelState state() const override { return state_; }
 
  protected:

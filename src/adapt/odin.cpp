@@ -1,6 +1,7 @@
 #include "sotta/adapt/odin.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
@@ -20,6 +21,68 @@ namespace {
 struct Sorted {
   std::vector<int64_t> kept;
   std::vector<int64_t> flagged;
+};
+
+// The method counts the samples it is shown, the stream all that come. Knows
+// the place in the stream of those the method still holds.
+class Places {
+ public:
+  // The rows of the next `count` samples of the stream that the method is shown
+  // next.
+  void add(const std::vector<int64_t>& rows, int64_t count) {
+    for (const int64_t row : rows)
+      place_of_[shown_++] = seen_ + row;
+    seen_ += count;
+  }
+
+  void keep_only(const std::vector<int64_t>& held) {
+    std::map<int64_t, int64_t> kept;
+    for (const int64_t number : held)
+      if (const auto found = place_of_.find(number); found != place_of_.end())
+        kept.insert(*found);
+    place_of_ = std::move(kept);
+  }
+
+  std::vector<int64_t> all() const {
+    std::vector<int64_t> places;
+    for (const auto& entry : place_of_)
+      places.push_back(entry.second);
+    return places;
+  }
+
+  void go_on_at(int64_t next) { seen_ = shown_ = next; }
+
+  void exchange(StateArchive& archive) {
+    archive("odin.seen", seen_);
+    archive("odin.shown", shown_);
+    archive("odin.places",
+            {[this] { return packed(); },
+             [](const at::Tensor& stored) {
+               if (stored.numel() % 2 != 0)
+                 fail(ErrorKind::kBadFormat, "snapshot",
+                      "expected pairs in \"odin.places\"");
+             },
+             [this](const at::Tensor& stored) { unpack(stored); }});
+  }
+
+ private:
+  at::Tensor packed() const {
+    std::vector<int64_t> words;
+    for (const auto& [number, place] : place_of_)
+      words.insert(words.end(), {number, place});
+    return at::tensor(words, at::kLong);
+  }
+
+  void unpack(const at::Tensor& stored) {
+    place_of_.clear();
+    const auto* word = stored.data_ptr<int64_t>();
+    for (int64_t i = 0; i < stored.numel(); i += 2)
+      place_of_[word[i]] = word[i + 1];
+  }
+
+  int64_t seen_ = 0;
+  int64_t shown_ = 0;
+  std::map<int64_t, int64_t> place_of_;
 };
 
 class OdinScreen : public Method {
@@ -54,11 +117,14 @@ class OdinScreen : public Method {
     for (size_t i = 0; i < rows.kept.size(); ++i)
       seen.verdicts[static_cast<size_t>(rows.kept[i])] = inner.verdicts[i];
     remember(seen.verdicts);
+    places_.add(rows.kept, images.size(0));
+    places_.keep_only(method_->memory_samples());
     return seen;
   }
 
   UpdateReport update() override {
     UpdateReport report = method_->update();
+    places_.keep_only(method_->memory_samples());  // it may have cleared some
     const std::vector<bool> flagged = std::exchange(flagged_, {});
     if (report.verdicts.empty()) return report;
     // The method judged the samples it saw; the others lie between them.
@@ -69,10 +135,13 @@ class OdinScreen : public Method {
     return report;
   }
 
-  void drop_window() override {
+  void drop_window(int64_t next) override {
     flagged_.clear();
-    method_->drop_window();
+    places_.go_on_at(next);
+    method_->drop_window(next);
   }
+
+  std::vector<int64_t> memory_samples() const override { return places_.all(); }
 
   void exchange(StateArchive& archive) override {
     method_->exchange(archive);
@@ -87,6 +156,7 @@ class OdinScreen : public Method {
                const auto* begin = stored.data_ptr<int64_t>();
                flagged_.assign(begin, begin + stored.numel());
              }});
+    places_.exchange(archive);
   }
 
   ModelState state() const override { return method_->state(); }
@@ -157,6 +227,7 @@ class OdinScreen : public Method {
   int64_t update_interval_;
   // Of the window that is filling: whose verdict is not for the update to give.
   std::vector<bool> flagged_;
+  Places places_;
 };
 
 }  // namespace

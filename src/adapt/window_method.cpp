@@ -58,7 +58,7 @@ UpdateReport WindowMethod::update() {
   return adapt(pass);
 }
 
-void WindowMethod::drop_window() {
+void WindowMethod::drop_window(int64_t) {
   waiting_ = at::Tensor();
   ready_ = {};
 }

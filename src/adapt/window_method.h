@@ -17,7 +17,7 @@ class WindowMethod : public Method {
   at::Tensor predict(const at::Tensor& images) const override;
   Observation observe(const at::Tensor& images, bool completes_window) override;
   UpdateReport update() override;
-  void drop_window() override;
+  void drop_window(int64_t next) override;
   void exchange(StateArchive& archive) override;
   ModelState state() const override { return state_; }
   NormStats prediction_stats() const override { return NormStats::batch(); }

@@ -70,7 +70,7 @@ class Run {
     wait_for(device);
     seconds_ += watch.seconds();
     update_seconds_ += watch.seconds() - predicted;
-    tally_.add(result, *task_.plan, begin);
+    tally_.add(result, *task_.plan, begin, adapter_->memory_samples());
   }
 
   RunRecord record() const {

@@ -1,5 +1,6 @@
 #include "eval/stream_tally.h"
 
+#include <algorithm>
 #include <functional>
 
 #include <ATen/ops/stack.h>
@@ -39,7 +40,7 @@ StreamTally::StreamTally(int64_t classes)
     : counts_(classes), own_(classes), foreign_(classes) {}
 
 void StreamTally::add(const StepResult& result, const StreamPlan& plan,
-                      int64_t begin) {
+                      int64_t begin, const std::vector<int64_t>& held) {
   Window window;
   const auto* labels = result.prediction.labels.data_ptr<int64_t>();
   const auto* confidences = result.prediction.confidences.data_ptr<float>();
@@ -49,6 +50,8 @@ void StreamTally::add(const StepResult& result, const StreamPlan& plan,
     if (result.verdicts[i] != Verdict::kAdmitted) continue;
     ++(truth.benign() ? window.admitted : window.admitted_foreign);
   }
+  for (const int64_t place : held)
+    ++(plan[place].benign() ? window.held : window.held_foreign);
   if (!result.updates.empty()) {
     window.loss = result.updates.back().loss;
     window.gradient_norm = result.updates.back().gradient_norm;
@@ -102,6 +105,14 @@ void StreamTally::fill_windows(Series& series) const {
   counts("foreign", &Window::foreign);
   counts("admitted", &Window::admitted);
   counts("admitted_foreign", &Window::admitted_foreign);
+  const bool has_memory =
+      std::any_of(windows_.begin(), windows_.end(), [](const Window& window) {
+        return window.held + window.held_foreign > 0;
+      });
+  if (has_memory) {
+    counts("memory_samples", &Window::held);
+    counts("memory_foreign", &Window::held_foreign);
+  }
   for (const Window& window : windows_)
     series["accuracy"].push_back(
         window.samples > 0 ? 100.0 * static_cast<double>(window.correct) /

@@ -18,8 +18,10 @@ class StreamTally {
  public:
   explicit StreamTally(int64_t classes);
 
-  // `result` is of the samples begin, begin+1, ... of the plan.
-  void add(const StepResult& result, const StreamPlan& plan, int64_t begin);
+  // `result` is of the samples begin, begin+1, ... of the plan; `held` are
+  // those in the method's memory after it, also by their place in the plan.
+  void add(const StepResult& result, const StreamPlan& plan, int64_t begin,
+           const std::vector<int64_t>& held = {});
 
   double accuracy() const { return counts_.accuracy(); }  // so far
 
@@ -40,6 +42,7 @@ class StreamTally {
   struct Window {
     int64_t samples = 0, correct = 0, foreign = 0;
     int64_t admitted = 0, admitted_foreign = 0;
+    int64_t held = 0, held_foreign = 0;
     at::Tensor loss, gradient_norm;  // undefined without an update
   };
 

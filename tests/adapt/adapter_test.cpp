@@ -1,6 +1,7 @@
 #include "sotta/adapt/adapter.h"
 
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include <ATen/Parallel.h>
@@ -319,6 +320,54 @@ TEST(Adapter, TimesUpdatesApart) {
   const auto adapter = make("tent");
   EXPECT_EQ(adapter->step(golden_stream().slice(0, 0, 15)).update_seconds, 0);
   EXPECT_GT(adapter->step(golden_stream().slice(0, 15, 16)).update_seconds, 0);
+}
+
+std::unique_ptr<Adapter> with_last_ten(const GuardOptions& guard = {}) {
+  return make_adapter(
+      "sotta", context_with(), Preset::kClean,
+      {{"memory", std::string("fifo")}, {"memory_capacity", int64_t{10}}},
+      guard);
+}
+
+std::vector<int64_t> ten_before(int64_t end) {
+  std::vector<int64_t> places(10);
+  std::iota(places.begin(), places.end(), end - 10);
+  return places;
+}
+
+TEST(Adapter, SaysWhichSamplesTheMemoryHolds) {
+  const auto adapter = with_last_ten();
+  EXPECT_TRUE(adapter->memory_samples().empty());
+  after_stream(*adapter, 5, 40);
+  EXPECT_EQ(adapter->memory_samples(), ten_before(40));
+}
+
+TEST(Adapter, ARestoredMemoryHoldsTheSameSamples) {
+  const auto first = with_last_ten();
+  const auto second = with_last_ten();
+  after_stream(*first, 16, 40);
+  second->restore(first->snapshot());
+  EXPECT_EQ(second->memory_samples(), ten_before(40));
+  second->step(golden_stream().slice(0, 40, 43));
+  EXPECT_EQ(second->memory_samples(), ten_before(43));
+}
+
+TEST(Adapter, AfterAGuardSamplesAreStillCountedAlongTheStream) {
+  for (const char* action : {"skip", "rollback", "reset"}) {
+    GuardOptions guard;
+    guard.action = action;
+    guard.max_parameter_change = 1e-9;
+    const auto adapter = with_last_ten(guard);
+    adapter->step(golden_stream().slice(0, 0, 16));
+    adapter->step(golden_stream().slice(0, 16, 27));
+    EXPECT_EQ(adapter->memory_samples(), ten_before(27)) << action;
+  }
+}
+
+TEST(Adapter, AMethodWithoutAMemoryHoldsNothing) {
+  const auto adapter = make("tent");
+  after_stream(*adapter, 16, 32);
+  EXPECT_TRUE(adapter->memory_samples().empty());
 }
 
 TEST(Adapter, UpdateIntervalMustBePositive) {

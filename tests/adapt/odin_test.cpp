@@ -158,6 +158,27 @@ TEST(Odin, MemoryMethodsBehindItContinueFromASnapshot) {
   EXPECT_EQ(second->step(golden_stream().slice(0, 10, 16)).updates.size(), 1u);
 }
 
+TEST(Odin, CountsTheFlaggedSamplesOfTheStreamToo) {
+  const Trace trace("odin_tent");
+  const auto adapter = std::make_unique<Adapter>(
+      "sotta+odin",
+      make_odin_screen(trace.context(), options_of(trace),
+                       make_method("sotta", trace.context(), Preset::kClean,
+                                   {{"memory", std::string("fifo")},
+                                    {"memory_capacity", int64_t{1000}}})),
+      trace.context());
+  std::vector<int64_t> expected;
+  for (int64_t window = 0; window < 3; ++window) {
+    const auto result = adapter->step(trace.window(window));
+    for (size_t i = 0; i < result.verdicts.size(); ++i)
+      if (result.verdicts[i] == Verdict::kAdmitted)
+        expected.push_back(16 * window + static_cast<int64_t>(i));
+    adapter->restore(adapter->snapshot());
+  }
+  EXPECT_EQ(adapter->memory_samples(), expected);
+  EXPECT_LT(expected.size(), 48u);  // some were flagged
+}
+
 TEST(Odin, RefusesOptionsOutOfRange) {
   OdinOptions options;
   options.temperature = 0;

@@ -32,7 +32,7 @@ TEST_P(RottaGolden, TenWindowsEqualPyTorch) {
   for (int64_t window = 0; window < 10; ++window) {
     const StepResult result = adapter->step(trace.window(window));
     testing::expect_result(trace, window, result);
-    EXPECT_EQ(testing::memory_samples(*adapter),
+    EXPECT_EQ(adapter->memory_samples(),
               testing::expected_samples(trace, window))
         << "window " << window;
 
@@ -93,7 +93,7 @@ TEST(Rotta, TheFirstUpdateByItsFormulas) {
   const StepResult result = adapter->step(first_window());
   const Snapshot after = adapter->snapshot();
 
-  const auto samples = testing::memory_samples(*adapter);
+  const auto samples = adapter->memory_samples();
   const at::Tensor memory =
       first_window().index_select(0, at::tensor(samples, at::kLong));
   const at::Tensor pixels = memory.to(at::kFloat).div(255);

@@ -24,7 +24,7 @@ TEST_P(SottaGolden, TenWindowsEqualPyTorch) {
     const StepResult result = adapter->step(trace.window(window));
     testing::expect_window(trace, window, *adapter, result);
     if (cleared) continue;
-    EXPECT_EQ(testing::memory_samples(*adapter),
+    EXPECT_EQ(adapter->memory_samples(),
               testing::expected_samples(trace, window))
         << "window " << window;
   }

@@ -106,14 +106,6 @@ inline std::vector<uint8_t> bytes_of(const at::Tensor& tensor) {
 }
 
 // The stream places of what the memory holds, in batch order.
-inline std::vector<int64_t> memory_samples(const Adapter& adapter) {
-  const at::Tensor items = adapter.snapshot().tensors.at("memory.items");
-  std::vector<int64_t> samples;
-  for (int64_t i = 1; i < items.numel(); i += 6)
-    samples.push_back(items[i].item<int64_t>());
-  return samples;
-}
-
 inline std::vector<int64_t> expected_samples(const Trace& trace,
                                              int64_t window) {
   const at::Tensor stored = trace.at("memory", window).contiguous();

@@ -90,6 +90,22 @@ TEST(RunStream, GivesWhatTheBareLoopGives) {
   EXPECT_FALSE(std::isnan(record.series.at("loss").at(0)));
 }
 
+TEST(RunStream, SaysWhatTheMemoryHeld) {
+  // The last six of the stream, whatever they are.
+  const RunTask task = small_task(
+      "sotta", "noise",
+      {{"memory", std::string("fifo")}, {"memory_capacity", int64_t{6}}});
+  const RunRecord record = run_stream(task).record;
+
+  for (size_t window = 0; window < 5; ++window) {
+    double benign = 0;
+    for (size_t i = 8 * window + 2; i < 8 * window + 8; ++i)
+      benign += (*task.plan)[static_cast<int64_t>(i)].benign() ? 1 : 0;
+    EXPECT_EQ(record.series.at("memory_samples").at(window), benign);
+    EXPECT_EQ(record.series.at("memory_foreign").at(window), 6 - benign);
+  }
+}
+
 TEST(RunStream, KeepsWhatTheRecordSaidBefore) {
   RunTask task = small_task("source", "benign");
   task.record.dataset = "test";

@@ -87,6 +87,31 @@ TEST(StreamTally, KeepsACurvePerWindow) {
   EXPECT_TRUE(std::isnan(record.auroc));
 }
 
+TEST(StreamTally, CountsWhatAMemoryHoldsByKind) {
+  const StreamPlan plan = small_plan("noise");
+  std::vector<int64_t> benign, foreign;
+  for (int64_t i = 0; i < plan.size(); ++i)
+    (plan[i].benign() ? benign : foreign).push_back(i);
+  StreamTally tally(2);
+  tally.add(step_of(plan, 0, 4), plan, 0, {foreign[0]});
+  tally.add(step_of(plan, 4, 8), plan, 4, {benign[0], foreign[1], benign[3]});
+
+  RunRecord record;
+  tally.fill(record);
+  EXPECT_EQ(record.series.at("memory_samples"), (std::vector<double>{0, 2}));
+  EXPECT_EQ(record.series.at("memory_foreign"), (std::vector<double>{1, 1}));
+}
+
+TEST(StreamTally, WithoutAMemoryThereIsNoSeriesOfIt) {
+  const StreamPlan plan = small_plan("noise");
+  StreamTally tally(2);
+  tally.add(step_of(plan, 0, 4), plan, 0);
+  RunRecord record;
+  tally.fill(record);
+  EXPECT_EQ(record.series.count("memory_samples"), 0u);
+  EXPECT_EQ(record.series.count("memory_foreign"), 0u);
+}
+
 TEST(StreamTally, WindowsWithoutAnUpdateHaveNoLoss) {
   const StreamPlan plan = small_plan("noise");
   StepResult second = step_of(plan, 4, 8);

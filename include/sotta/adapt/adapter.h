@@ -85,6 +85,12 @@ class Adapter {
   int64_t samples() const { return samples_; }  // seen so far
   int64_t updates() const { return updates_; }  // applied so far
 
+  // The samples that the method's memory holds, each as the number of samples
+  // seen before it; empty for a method without a memory. Waits for no device.
+  std::vector<int64_t> memory_samples() const {
+    return method_->memory_samples();
+  }
+
  private:
   class Guard;
 

@@ -83,8 +83,13 @@ class Method {
   virtual UpdateReport update() = 0;
 
   // Forgets the samples that wait for an update, if any do: a guard has put the
-  // method back to before it.
-  virtual void drop_window() {}
+  // method back to before it. The next sample it is shown is the stream's
+  // `next`-th, counted from 0.
+  virtual void drop_window(int64_t /*next*/) {}
+
+  // The samples its memory holds, by their place in the stream; empty for a
+  // method without a memory.
+  virtual std::vector<int64_t> memory_samples() const { return {}; }
 
   // Names every value that changes; see StateArchive.
   virtual void exchange(StateArchive& archive) = 0;

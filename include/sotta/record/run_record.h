@@ -60,11 +60,12 @@ struct RunRecord {
   int64_t peak_memory_bytes = 0;  // of the process
 
   // One number per window: "accuracy" (percent of its samples), "samples",
-  // "foreign", "admitted", "admitted_foreign", "loss", "gradient_norm"; if
-  // asked for, "gradient_norm_samples" and "gradient_norm_foreign" of single
-  // samples. One per bin or class: "confidence_samples" and
-  // "confidence_foreign" (20 bins from 0 to 1), "predicted_samples" and
-  // "predicted_foreign" (counts).
+  // "foreign", "admitted", "admitted_foreign", "loss", "gradient_norm"; what a
+  // method's memory held after the window, if it has one: "memory_samples" and
+  // "memory_foreign"; if asked for, "gradient_norm_samples" and
+  // "gradient_norm_foreign" of single samples. One per bin or class:
+  // "confidence_samples" and "confidence_foreign" (20 bins from 0 to 1),
+  // "predicted_samples" and "predicted_foreign" (counts).
   Series series;
 
   // The one list of fields, in the order they are written.

@@ -2,7 +2,6 @@
 // seconds for 10,000 of them, and their sum.
 //
 //   corrupt_bench [--images=1000] [--device=cuda] [--benchmark_filter=snow]
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <numeric>
@@ -14,6 +13,7 @@
 #include <ATen/ops/arange.h>
 #include <benchmark/benchmark.h>
 
+#include "sotta/core/stopwatch.h"
 #include "sotta/core/threads.h"
 #include "sotta/corrupt/corruption.h"
 
@@ -54,12 +54,11 @@ void corrupt(benchmark::State& state, const std::string& kind) {
 
   double seconds = 0;
   for (auto _ : state) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     benchmark::DoNotOptimize(run());
-    const std::chrono::duration<double> taken =
-        std::chrono::steady_clock::now() - start;
-    state.SetIterationTime(taken.count());
-    seconds += taken.count();
+    const double taken = watch.seconds();
+    state.SetIterationTime(taken);
+    seconds += taken;
   }
   const double for_all = seconds / static_cast<double>(state.iterations()) *
                          1e4 / static_cast<double>(image_count);

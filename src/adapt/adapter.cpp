@@ -1,7 +1,6 @@
 #include "sotta/adapt/adapter.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include "sotta/core/error.h"
+#include "sotta/core/stopwatch.h"
 
 #include "adapt/adapter_guard.h"
 
@@ -80,11 +80,9 @@ StepResult Adapter::step(const at::Tensor& images) {
     samples_ += end - begin;
     begin = end;
     if (!completes) continue;
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     result.updates.push_back(update_window(result));
-    const std::chrono::duration<double> took =
-        std::chrono::steady_clock::now() - start;
-    result.update_seconds += took.count();
+    result.update_seconds += watch.seconds();
   }
   return result;
 }

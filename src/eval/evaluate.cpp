@@ -1,12 +1,12 @@
 #include "sotta/eval/evaluate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include <c10/core/InferenceMode.h>
 
 #include "sotta/core/error.h"
+#include "sotta/core/stopwatch.h"
 
 #include "eval/check_fit.h"
 
@@ -54,7 +54,7 @@ EvaluateResult evaluate(const Classifier& model, const Dataset& data,
       options.limit == 0 ? data.size() : std::min(options.limit, data.size());
 
   EvaluateResult result;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   while (result.samples < total && !result.stopped) {
     const int64_t end = std::min(result.samples + options.batch, total);
     result.correct += count_correct(model, data.range(result.samples, end));
@@ -63,9 +63,7 @@ EvaluateResult evaluate(const Classifier& model, const Dataset& data,
       result.stopped =
           !progress({result.samples, total, accuracy_note(result)});
   }
-  result.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  result.seconds = watch.seconds();
   return result;
 }
 

@@ -3,14 +3,13 @@
 #include <cstdio>
 #include <utility>
 
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include "sotta/core/error.h"
 #include "sotta/core/peak_memory.h"
+#include "sotta/core/stopwatch.h"
+#include "sotta/nn/device.h"
 
 #include "eval/check_fit.h"
 #include "eval/gradient_probe.h"
-#include "eval/stopwatch.h"
 #include "eval/stream_tally.h"
 
 namespace sotta {
@@ -26,14 +25,6 @@ at::Tensor attacked(Adapter& adapter, const at::Tensor& images,
                {images, truth.attacker.to(device), truth.labels.to(device)},
                task.attack)
       .images;
-}
-
-// An update may still be under way on a GPU; the next prediction would be
-// charged for it.
-void wait_for(at::Device device) {
-  if (device.is_cpu()) return;
-  const c10::impl::VirtualGuardImpl guard(device.type());
-  guard.synchronizeStream(guard.getStream(device));
 }
 
 bool tell(const ProgressCallback& progress, int64_t done, int64_t total,
@@ -67,6 +58,8 @@ class Run {
     const Stopwatch watch;
     const StepResult result = adapter_->step(images);
     const double predicted = watch.seconds() - result.update_seconds;
+    // An update may still be under way on a GPU; the next prediction would be
+    // charged for it.
     wait_for(device);
     seconds_ += watch.seconds();
     update_seconds_ += watch.seconds() - predicted;

@@ -9,8 +9,8 @@
 
 #include "sotta/adapt/lame.h"
 #include "sotta/adapt/make_adapter.h"
-
-#include "eval/stopwatch.h"
+#include "sotta/core/stopwatch.h"
+#include "sotta/nn/device.h"
 
 namespace sotta {
 namespace {
@@ -78,6 +78,7 @@ SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
   SourceOutputs outputs;
   while (stream.position() < stream.size()) {
     const at::Tensor images = stream.next(plan.options().window).to(device);
+    wait_for(device);
     const Stopwatch watch;
     const ForwardResult result =
         model.forward(images, model.source(), NormStats::running());

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/cuda.h>
 
 #include "sotta/core/error.h"
@@ -49,6 +50,12 @@ at::Device parse_device(const std::string& text) {
          "\"" + text + "\" is not there, this machine has " +
              std::to_string(devices) + " CUDA devices");
   return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index));
+}
+
+void wait_for(at::Device device) {
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  guard.synchronizeStream(guard.getStream(device));
 }
 
 std::vector<std::string> available_devices() {

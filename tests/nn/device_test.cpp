@@ -26,6 +26,10 @@ TEST(Device, MissingGpuIsOneClearSentence) {
   }
 }
 
+TEST(Device, NothingIsToBeWaitedForOnTheCpu) {
+  EXPECT_NO_THROW(wait_for(parse_device("cpu")));
+}
+
 TEST(Device, OtherWordsAreRefused) {
   for (const char* text : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cudax"})
     EXPECT_THROW(parse_device(text), Error) << text;

@@ -1,6 +1,5 @@
 #include "sotta/train/train.h"
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -9,6 +8,7 @@
 #include "sotta/core/error.h"
 #include "sotta/core/peak_memory.h"
 #include "sotta/core/version.h"
+#include "sotta/core/stopwatch.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/eval/evaluate.h"
@@ -28,7 +28,6 @@ namespace sotta::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 struct TrainFlags {
   std::string dataset;
@@ -122,12 +121,9 @@ class TrainRun {
 
   // Trains to the end, or saves and throws if the user interrupts.
   RunRecord finish(int64_t threads) {
-    const Clock::time_point start = Clock::now();
+    const Stopwatch watch;
     const double before = seconds_;
-    const auto spent = [&] {
-      return before +
-             std::chrono::duration<double>(Clock::now() - start).count();
-    };
+    const auto spent = [&] { return before + watch.seconds(); };
     ProgressBar bar("images", trainer_->step() * flags_.options.batch);
     TrainEvents events;
     events.progress = [&](const Progress& progress) {

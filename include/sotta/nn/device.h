@@ -12,6 +12,10 @@ namespace sotta {
 // Error(kNotFound) if the machine has no such GPU.
 at::Device parse_device(const std::string& text);
 
+// Returns when the device has done what it was asked to so far, for taking
+// times. The CPU always has.
+void wait_for(at::Device device);
+
 // The devices that parse_device() accepts here, the CPU first.
 std::vector<std::string> available_devices();
 

@@ -27,16 +27,11 @@ class Lame : public Method {
   Lame(const MethodContext& context, const LameOptions& options)
       : options_(options), model_(context.model) {}
 
-  // Logits whose softmax is the assignment.
   at::Tensor predict(const at::Tensor& images) const override {
     const at::NoGradGuard no_gradients;
     const auto output =
         model_->forward(images, model_->source(), NormStats::running());
-    return laplacian_assignment(output.logits,
-                                neighbour_matrix(output.features, options_),
-                                options_)
-        .clamp_min(kSmallest)
-        .log();
+    return lame_logits(output.logits, output.features, options_);
   }
 
   Observation observe(const at::Tensor& images, bool) override {
@@ -61,6 +56,14 @@ class Lame : public Method {
 };
 
 }  // namespace
+
+at::Tensor lame_logits(const at::Tensor& logits, const at::Tensor& features,
+                       const LameOptions& options) {
+  return laplacian_assignment(logits, neighbour_matrix(features, options),
+                              options)
+      .clamp_min(kSmallest)
+      .log();
+}
 
 at::Tensor neighbour_matrix(const at::Tensor& features,
                             const LameOptions& options) {

@@ -61,10 +61,7 @@ Rule lame_rule(Preset preset, int64_t classes, const OptionMap& changes) {
   LameOptions options = LameOptions::preset(preset, classes);
   assign_options(options, changes, "lame");
   return [options](const at::Tensor& logits, const at::Tensor& features) {
-    return laplacian_assignment(logits, neighbour_matrix(features, options),
-                                options)
-        .clamp_min(1e-20)
-        .log();
+    return lame_logits(logits, features, options);
   };
 }
 
@@ -78,10 +75,10 @@ SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
   SourceOutputs outputs;
   while (stream.position() < stream.size()) {
     const at::Tensor images = stream.next(plan.options().window).to(device);
-    wait_for(device);
     const Stopwatch watch;
     const ForwardResult result =
         model.forward(images, model.source(), NormStats::running());
+    wait_for(device);
     outputs.seconds += watch.seconds();
     logits.push_back(result.logits);
     features.push_back(result.features);

@@ -49,7 +49,13 @@ void validate(const LameOptions& options);
 std::unique_ptr<Method> make_lame(const MethodContext& context,
                                   const LameOptions& options);
 
-// The two halves of the method, for outputs that are already at hand.
+// The method on outputs that are already at hand: from the network's logits
+// [N, K] and features [N, F] of a window, logits whose softmax is the
+// assignment.
+at::Tensor lame_logits(const at::Tensor& logits, const at::Tensor& features,
+                       const LameOptions& options);
+
+// Its two halves.
 
 // W [N, N]: W[i][j] is 1 if j is among the `neighbours` nearest of i by
 // features [N, F], else 0. No sample is its own neighbour; W need not be

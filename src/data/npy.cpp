@@ -1,8 +1,8 @@
 #include "sotta/data/npy.h"
 
+#include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
 
-#include "data/atomic_file.h"
 #include "data/mapped_file.h"
 #include "data/npy_header.h"
 #include "data/printable.h"

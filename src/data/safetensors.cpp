@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
 
-#include "data/atomic_file.h"
 #include "data/mapped_file.h"
 #include "data/printable.h"
 #include "data/safetensors_header.h"

@@ -1,9 +1,6 @@
 #include "sotta/report/write_report.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
+#include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 
@@ -28,28 +25,6 @@ Writer find_writer(const std::string& format) {
   for (const auto& [name, writer] : writers())
     if (name == format) return writer;
   fail_unknown_name("report format", format, report_formats());
-}
-
-[[noreturn]] void fail_write(const fs::path& file, const std::string& reason) {
-  fail(ErrorKind::kIo, file.string(), "cannot be written, " + reason);
-}
-
-// Under another name first: a reader, or a full disk, never meets half a file.
-void replace_file(const fs::path& file, const std::string& text) {
-  fs::path staged = file;
-  staged += ".part";
-  std::ofstream out(staged, std::ios::binary | std::ios::trunc);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  out.close();
-  if (!out) {
-    const std::string reason = std::strerror(errno);
-    std::error_code ignored;
-    fs::remove(staged, ignored);
-    fail_write(file, reason);
-  }
-  std::error_code error;
-  fs::rename(staged, file, error);
-  if (error) fail_write(file, error.message());
 }
 
 using Files = std::vector<std::pair<fs::path, std::string>>;
@@ -82,7 +57,9 @@ std::vector<fs::path> write_report(const Report& report, const fs::path& folder,
   for (const auto& entry : files) {
     std::error_code error;
     fs::create_directories(entry.first.parent_path(), error);
-    if (error) fail_write(entry.first.parent_path(), error.message());
+    if (error)
+      fail(ErrorKind::kIo, entry.first.parent_path().string(),
+           "cannot be made: " + error.message());
   }
   std::vector<fs::path> written;
   for (const auto& [file, text] : files) {

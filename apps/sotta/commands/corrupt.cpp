@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/corrupt/contact_sheet.h"
@@ -86,10 +87,7 @@ class FolderSettings {
       require(entry.path().extension() != ".npy", entry.path().string(),
               "lies in a folder without a settings.json, so it was not made "
               "here; choose an empty folder");
-    // Under its name only when it is whole.
-    const fs::path temporary = folder / ".settings.json.new";
-    std::ofstream(temporary) << settings_.dump(2) << "\n";
-    fs::rename(temporary, path);
+    replace_file(path, settings_.dump(2) + "\n");
   }
 
  private:

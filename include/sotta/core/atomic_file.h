@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 
 namespace sotta {
 
@@ -25,5 +26,8 @@ class AtomicFile {
   std::filesystem::path temporary_;
   int descriptor_;
 };
+
+// The same for text that is at hand: the file is there whole, or as it was.
+void replace_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace sotta

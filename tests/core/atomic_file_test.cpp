@@ -1,4 +1,4 @@
-#include "data/atomic_file.h"
+#include "sotta/core/atomic_file.h"
 
 #include <filesystem>
 
@@ -56,6 +56,14 @@ TEST(AtomicFile, LeavesNothingWhenAFolderIsInTheWay) {
     AtomicFile file(folder / "a");
     file.commit();
   });
+  EXPECT_EQ(files_in(folder), 1u);
+}
+
+TEST(ReplaceFile, PutsTheTextInPlaceOfTheOld) {
+  const TempDir folder;
+  folder.write("a", "old and longer");
+  replace_file(folder / "a", "new");
+  EXPECT_EQ(read_bytes(folder / "a"), "new");
   EXPECT_EQ(files_in(folder), 1u);
 }
 

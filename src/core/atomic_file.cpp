@@ -1,4 +1,4 @@
-#include "data/atomic_file.h"
+#include "sotta/core/atomic_file.h"
 
 #include <atomic>
 #include <cerrno>
@@ -59,6 +59,12 @@ void AtomicFile::commit() {
 void AtomicFile::fail_to_write(int code) const {
   fail(ErrorKind::kIo, path_.string(),
        "cannot be written: " + std::generic_category().message(code));
+}
+
+void replace_file(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
 }
 
 }  // namespace sotta

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/error.h"
+#include "sotta/core/output_place.h"
 #include "sotta/data/cifar_sheet.h"
 #include "sotta/data/dataset_files.h"
 #include "sotta/data/image.h"
@@ -33,14 +34,6 @@ struct Workshop {
     run_child(command, download, log);
   }
 };
-
-void make_folder(const fs::path& folder) {
-  std::error_code problem;
-  fs::create_directories(folder, problem);
-  if (problem)
-    fail(ErrorKind::kIo, folder.string(),
-         "the folder cannot be made: " + problem.message());
-}
 
 fs::path only_file_ending_in(const std::string& ending,
                              const fs::path& folder) {

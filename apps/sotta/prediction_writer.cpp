@@ -1,8 +1,10 @@
 #include "prediction_writer.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -44,7 +46,9 @@ PredictionWriter::PredictionWriter(const std::string& path) : path_(path) {
 }
 
 void PredictionWriter::check() const {
-  if (!*stream_) fail(ErrorKind::kIo, path_, "cannot be written");
+  if (!*stream_)
+    fail(ErrorKind::kIo, path_,
+         "cannot be written: " + std::generic_category().message(errno));
 }
 
 void PredictionWriter::write(const std::vector<std::string>& names,

@@ -106,6 +106,29 @@ std::string subject_of(const GridRow& row) {
 Cell row_cell(const Grid& grid, const GridRow& row, int64_t classes) {
   Cell cell;
   cell.dataset = grid.dataset;
+bool has_option(const Cell& cell, const std::string& name, int64_t classes) {
+  const auto names = cell_option_names(cell, classes);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// No row has the option: another method's, or none's.
+[[noreturn]] void fail_unknown_option(const std::vector<Cell>& cells,
+                                      const std::string& name,
+                                      int64_t classes) {
+  Cell other = cells.front();
+  for (const auto& method : method_names()) {
+    other.method = method;
+    if (has_option(other, name, classes))
+      fail(ErrorKind::kInvalid, "option",
+           name + " belongs to " + method + ", which is not among the rows");
+  }
+  std::set<std::string> known;
+  for (const Cell& cell : cells)
+    for (const auto& one : cell_option_names(cell, classes))
+      known.insert(one);
+  fail_unknown_name("option", name, {known.begin(), known.end()});
+}
+
   cell.method = row.method;
   cell.variant = row.variant;
   cell.preset = grid.preset;
@@ -117,16 +140,13 @@ Cell row_cell(const Grid& grid, const GridRow& row, int64_t classes) {
 // Sets an option in every cell that has it; one that none has is a mistake.
 void set_in_all(std::vector<Cell>& cells, const std::string& name,
                 const std::string& text, int64_t classes) {
-  std::vector<std::string> known;
   bool found = false;
   for (Cell& cell : cells) {
-    const auto names = cell_option_names(cell, classes);
-    known.insert(known.end(), names.begin(), names.end());
-    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    if (!has_option(cell, name, classes)) continue;
     set_cell_option(cell, name, text, classes, "option");
     found = true;
   }
-  if (!found) fail_unknown_name("option", name, known);
+  if (!found) fail_unknown_option(cells, name, classes);
 }
 
 // The cells of all rows without scenario, corruption and seed.

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "sotta/core/error.h"
+#include "sotta/core/output_place.h"
 
 namespace sotta {
 namespace {
@@ -30,8 +31,8 @@ int64_t complete_length(const fs::path& file) {
 }  // namespace
 
 void append_record(const fs::path& file, const RunRecord& record) {
+  make_folder(file.parent_path());
   std::error_code error;
-  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
   if (fs::exists(file, error)) {
     const auto complete = static_cast<uintmax_t>(complete_length(file));
     if (complete < fs::file_size(file, error))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sotta/core/error.h"
+#include "sotta/core/output_place.h"
 #include "sotta/core/version.h"
 #include "sotta/record/record_file.h"
 #include "sotta/record/run_identity.h"
@@ -37,7 +38,8 @@ void check_versions(const std::vector<RunRecord>& records,
       fail(ErrorKind::kBadFormat, folder.string(),
            "holds records of sotta " + record.version + ", this is " +
                version() +
-               "; choose another folder, or allow several versions in one");
+               "; choose another folder, or give --any-version to keep both "
+               "in one");
 }
 
 }  // namespace
@@ -56,8 +58,7 @@ RecordFolder::RecordFolder(const fs::path& folder, const std::string& writer,
                            bool any_version)
     : file_(folder /
             ("records" + (writer.empty() ? "" : "-" + writer) + ".jsonl")) {
-  std::error_code ignored;  // opening the file tells
-  fs::create_directories(folder, ignored);
+  make_folder(folder);
   take_file();
   try {
     earlier_ = read_record_folder(folder);

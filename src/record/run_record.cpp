@@ -73,10 +73,14 @@ RunRecord parse_record(const std::string& line, const std::string& subject) {
   const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object())
     fail(ErrorKind::kBadFormat, subject, "expected a JSON object");
-  if (object.value("format", Json()) != Json(kFormat))
+  if (const Json format = object.value("format", Json("none"));
+      format != Json(kFormat))
     fail(ErrorKind::kBadFormat, subject,
          "expected a record of format " + std::to_string(kFormat) + ", got " +
-             object.value("format", Json("none")).dump());
+             format.dump() +
+             (format.is_number() ? "; another version of sotta wrote it, run "
+                                   "it again into a new folder"
+                                 : ""));
 
   RunRecord record;
   size_t known = 1;  // "format"

@@ -3,6 +3,7 @@
 #include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
+#include "sotta/core/output_place.h"
 
 namespace sotta {
 namespace {
@@ -54,13 +55,8 @@ std::vector<fs::path> write_report(const Report& report, const fs::path& folder,
     figures = figures || format == "svg" || format == "md";
   }
   if (figures) add_figures(report, folder / "figures", files);
-  for (const auto& entry : files) {
-    std::error_code error;
-    fs::create_directories(entry.first.parent_path(), error);
-    if (error)
-      fail(ErrorKind::kIo, entry.first.parent_path().string(),
-           "cannot be made: " + error.message());
-  }
+  for (const auto& entry : files)
+    make_folder(entry.first.parent_path());
   std::vector<fs::path> written;
   for (const auto& [file, text] : files) {
     replace_file(file, text);

@@ -95,7 +95,13 @@ expect_code 2
 expect_error 'jsonl'
 run adapt --input images.npy --out no/such/folder.jsonl
 expect_code 1
-expect_error 'cannot be written'
+expect_error 'no/such/folder.jsonl: cannot be written: No such file or directory'
+for flag in --state-out --export; do  # before the images, not after
+  run adapt --input images.npy $flag no/such/folder.safetensors
+  expect_code 1
+  expect_error 'no/such/folder.safetensors: cannot be written'
+  expect_no_output
+done
 printf '%s\n' photos/0.png large.png >list.txt
 set +e
 sotta adapt --model "$model" "${plain[@]}" --input - <list.txt >stdout.txt 2>stderr.txt

@@ -115,9 +115,13 @@ expect_code 2
 expect_error 'shard'
 
 touch file
-run bench --method source --scenario benign --out file
+run bench --method source --scenario benign --out file/runs
 expect_code 1
-expect_error 'cannot be written'
+expect_error 'file/runs: the folder cannot be made: Not a directory'
+
+run bench --method source --scenario benign --set fisher_samples=3 --out refused
+expect_code 2
+expect_error 'fisher_samples belongs to eata, which is not among the rows'
 
 mkdir other && echo '{"format":1}' >other/records.jsonl
 run bench --method source --scenario benign --out other
@@ -128,6 +132,7 @@ mkdir old && sed 's/"version":"[^"]*"/"version":"0.0.0"/' runs/records.jsonl >ol
 run bench --method source --scenario benign --seeds 2 --out old
 expect_code 2
 expect_error 'holds records of sotta 0.0.0'
+expect_error 'give --any-version'
 run bench --method source --scenario benign --seeds 2 --out old --any-version
 expect_code 0
 

@@ -22,6 +22,13 @@ run demo --out out --method source,sotta
 expect_code 0
 [ "$(wc -l <out/records.jsonl)" -eq 2 ] || give_up "expected two records"
 
+# Nothing is run for a place that cannot be written.
+touch file
+run demo --out file/demo
+expect_code 1
+expect_error 'file/demo: the folder cannot be made: Not a directory'
+expect_no_output
+
 run demo --method sota
 expect_code 2
 expect_error 'sotta'

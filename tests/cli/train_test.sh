@@ -119,6 +119,11 @@ cmp whole.safetensors fresh.safetensors || give_up 'expected the same bytes'
 train --out nowhere/m.safetensors
 expect_code 2
 expect_error 'the folder nowhere does not exist'
+touch file
+train --out m.safetensors --record file/record.jsonl
+expect_code 1
+expect_error 'file: the folder cannot be made'
+[ ! -e m.checkpoint.safetensors ] || give_up 'expected nothing to be trained'
 train --out m.safetensors --model resnet81
 expect_code 2
 expect_error 'resnet8'

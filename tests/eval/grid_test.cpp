@@ -138,6 +138,14 @@ TEST(Expand, RefusesUnknownNames) {
   refuses("variant \"x\": unknown name \"memmory\"", [](Grid& g) {
     g.rows = {{"x", "sotta", {{"memmory", "fifo"}}}};
   });
+  refuses("augmentations belongs to cotta, which is not among the rows",
+          [](Grid& g) {
+            g.rows = {{"", "sotta", {}}};
+            g.changes = {{"augmentations", "4"}};
+          });
+  refuses("option: unknown name \"no_such\"", [](Grid& g) {
+    g.changes = {{"no_such", "4"}};
+  });
   refuses("preset", [](Grid& g) { g.preset = "published"; });
   refuses("severity", [](Grid& g) { g.stream.severity = 6; });
 }

@@ -94,6 +94,9 @@ TEST(RecordFolder, RefusesRecordsOfAnotherVersionUnlessTold) {
 
   expect_error(ErrorKind::kBadFormat, "holds records of sotta 0.0.0",
                [&] { RecordFolder(dir.path(), ""); });
+  expect_error(ErrorKind::kIo, "cannot be made: Not a directory",
+               [&] { RecordFolder(dir / "file/runs", ""); });
+  std::filesystem::create_directories(dir / "runs/records.jsonl");
   EXPECT_EQ(RecordFolder(dir.path(), "", true).earlier().size(), 1u);
 }
 

@@ -75,7 +75,8 @@ TEST(RunRecord, IsOneLine) {
 
 TEST(RunRecord, OtherFormatIsNamed) {
   EXPECT_EQ(message_of("{\"format\":99}"),
-            "runs.jsonl line 4: expected a record of format 2, got 99");
+            "runs.jsonl line 4: expected a record of format 2, got 99; another "
+            "version of sotta wrote it, run it again into a new folder");
   EXPECT_EQ(message_of("{}"),
             "runs.jsonl line 4: expected a record of format 2, got \"none\"");
 }

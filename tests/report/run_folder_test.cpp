@@ -91,7 +91,9 @@ TEST(RunFolder, BrokenLinesAndOtherVersionsAreNamed) {
   const auto file = folder.path() / "a.jsonl";
   std::ofstream(file) << "{\"format\":99}\n";
   EXPECT_EQ(message_of(folder.path()),
-            file.string() + " line 1: expected a record of format 2, got 99");
+            file.string() +
+                " line 1: expected a record of format 2, got 99; another "
+                "version of sotta wrote it, run it again into a new folder");
   std::ofstream(file) << "nonsense\n";
   EXPECT_EQ(message_of(folder.path()),
             file.string() + " line 1: expected a JSON object");

@@ -7,6 +7,7 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
+#include "sotta/core/output_place.h"
 #include "sotta/data/catalog.h"
 #include "sotta/engine/engine.h"
 #include "sotta/models/weights.h"
@@ -140,6 +141,8 @@ Tally adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
   bar.finish();
   return tally;
 }
+  for (const auto& file : {flags.state_out, flags.export_to})
+    if (!file.empty()) check_writable(file);
 
 void run(AdaptFlags& flags) {
   require(flags.window >= 1, "--window", "expected at least 1");

@@ -10,6 +10,7 @@
 #include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
+#include "sotta/core/output_place.h"
 #include "sotta/corrupt/contact_sheet.h"
 #include "sotta/corrupt/write_corrupted.h"
 #include "sotta/data/catalog.h"
@@ -120,7 +121,7 @@ void write_files(const CorruptFlags& flags, const Dataset& clean,
   catch_interrupts();
   const at::Device device = parse_device(flags.device);
   const fs::path folder = flags.out;
-  fs::create_directories(folder);
+  make_folder(folder);
   FolderSettings(flags, file).claim(folder);
   const fs::path labels = folder / "labels.npy";
   const auto shape = corrupted_shape(clean, file);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sotta/core/error.h"
+#include "sotta/core/output_place.h"
 #include "sotta/core/threads.h"
 #include "sotta/eval/workbench.h"
 #include "sotta/record/record_file.h"
@@ -101,6 +102,10 @@ void print_table(const std::vector<RunRecord>& records) {
 void run(const DemoFlags& flags) {
   require(!flags.methods.empty(), "--method", "expected at least one");
   const int64_t threads = use_threads(flags.threads);
+  const std::filesystem::path folder = flags.out;
+  const auto file = folder / "records.jsonl";
+  make_folder(folder);
+  check_writable(file);
   std::printf(
       "%lld images of %s under %s (severity %lld), in a stream where the rest "
       "does\nnot belong (%s). The model has never seen either. Accuracy on "
@@ -114,9 +119,6 @@ void run(const DemoFlags& flags) {
   const auto records = run_side_by_side(flags, threads);
   print_table(records);
 
-  const std::filesystem::path folder = flags.out;
-  std::filesystem::create_directories(folder);
-  const auto file = folder / "records.jsonl";
   std::filesystem::remove(file);
   for (const RunRecord& record : records)
     append_record(file, record);

@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 
 #include "sotta/core/error.h"
+#include "sotta/core/output_place.h"
 #include "sotta/core/peak_memory.h"
 #include "sotta/core/version.h"
 #include "sotta/corrupt/corruption.h"
@@ -139,6 +140,10 @@ RunRecord run_one(const EvalFlags& flags, const Classifier& model,
 }
 
 void run(const EvalFlags& flags) {
+  if (!flags.record.empty()) {
+    make_folder(std::filesystem::path(flags.record).parent_path());
+    check_writable(flags.record);
+  }
   use_threads(flags.threads);
   const auto model = load_model(flags);
   const auto corruptions = parse_corruptions(flags.corruption);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "sotta/core/error.h"
+#include "sotta/core/output_place.h"
 #include "sotta/core/peak_memory.h"
 #include "sotta/core/version.h"
 #include "sotta/core/stopwatch.h"
@@ -54,6 +55,11 @@ fs::path beside(const fs::path& weights, const std::string& ending) {
   return name += ending;
 }
 
+fs::path record_file(const TrainFlags& flags) {
+  return flags.record.empty() ? beside(flags.out, ".record.jsonl")
+                              : fs::path(flags.record);
+}
+
 void check_flags(const TrainFlags& flags) {
   const auto at_least = [](const char* name, int64_t value, int64_t low) {
     require(value >= low, name,
@@ -66,13 +72,17 @@ void check_flags(const TrainFlags& flags) {
   at_least("memory-gb", flags.memory_gb, 1);
 }
 
-void check_place(const fs::path& out) {
+// Before the training, not after it.
+void check_place(const fs::path& out, const fs::path& record) {
   const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
   if (!fs::is_directory(folder))
     fail(ErrorKind::kNotFound, out.string(),
          "the folder " + folder.string() + " does not exist");
   require(!fs::is_directory(out), out.string(),
           "expected a name for the weights file, this is a folder");
+  check_writable(out);
+  make_folder(record.parent_path());
+  check_writable(record);
 }
 
 // Other widths keep their ratio to the first stage's.
@@ -226,9 +236,7 @@ class TrainRun {
     const RunRecord record = make_record(result, threads);
     describe(record, weights.metadata);
     write_safetensors(flags_.out, weights);
-    append_record(flags_.record.empty() ? beside(flags_.out, ".record.jsonl")
-                                        : fs::path(flags_.record),
-                  record);
+    append_record(record_file(flags_), record);
     fs::remove(checkpoint_file_);
     return record;
   }
@@ -309,7 +317,7 @@ void print_summary(const TrainFlags& flags, const RunRecord& record) {
 void run(const TrainFlags& flags) {
   const int64_t threads = use_threads(flags.threads);
   check_flags(flags);
-  check_place(flags.out);
+  check_place(flags.out, record_file(flags));
   catch_interrupts();
   RunRecord record;
   explain_out_of_memory("a smaller --batch needs less",

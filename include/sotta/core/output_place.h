@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+
+namespace sotta {
+
+// For asking before long work whether its result can be written. Both throw
+// Error(kIo) with the system's reason.
+
+// Makes the folder and those above it, if they are not there; the empty path is
+// the current one.
+void make_folder(const std::filesystem::path& folder);
+
+// Whether a file of this name could be written now. Its folder must be there;
+// a file that is there stays as it is.
+void check_writable(const std::filesystem::path& file);
+
+}  // namespace sotta

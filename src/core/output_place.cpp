@@ -1,0 +1,26 @@
+#include "sotta/core/output_place.h"
+
+#include <system_error>
+
+#include "sotta/core/atomic_file.h"
+#include "sotta/core/error.h"
+
+namespace sotta {
+
+void make_folder(const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem)
+    fail(ErrorKind::kIo, folder.string(),
+         "the folder cannot be made: " + problem.message());
+}
+
+void check_writable(const std::filesystem::path& file) {
+  if (std::filesystem::is_directory(file))
+    fail(ErrorKind::kIo, file.string(),
+         "cannot be written: a folder has this name");
+  const AtomicFile trial(file);  // leaves nothing behind
+}
+
+}  // namespace sotta

@@ -9,10 +9,10 @@
 #include <memory>
 
 #include <ATen/Parallel.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sotta/core/error.h"
+#include "sotta/core/peak_memory.h"
 #include "sotta/core/threads.h"
 #include "sotta/data/image_folder.h"
 #include "sotta/stream/stream.h"
@@ -30,9 +30,7 @@ double resident_megabytes() {
 }
 
 double peak_megabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+  return static_cast<double>(sotta::peak_memory_bytes()) / 1e6;
 }
 
 void run(const char* folder, int64_t samples) {

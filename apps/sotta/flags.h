@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -19,6 +20,25 @@ void add_option_flags(CLI::App& command, Options& options,
       if (letter == '_') letter = '-';
     command.add_option(flag, field, help)->capture_default_str();
   });
+}
+
+// Flags that several verbs have.
+inline void add_data_flag(CLI::App& command, std::string& data) {
+  command.add_option("--data", data, "data root [SOTTA_DATA, else ./data]");
+}
+
+inline void add_dataset_flags(CLI::App& command, std::string& dataset,
+                              std::string& data) {
+  command.add_option("--dataset", dataset, "see `sotta data`")->required();
+  add_data_flag(command, data);
+}
+
+inline void add_device_flags(CLI::App& command, std::string& device,
+                             int64_t& threads) {
+  command.add_option("--device", device, "cpu, cuda or cuda:N")
+      ->capture_default_str();
+  command.add_option("--threads", threads, "0: all cores")
+      ->capture_default_str();
 }
 
 }  // namespace sotta::cli

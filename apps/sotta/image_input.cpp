@@ -99,20 +99,10 @@ class FileInput : public ImageInput {
   std::vector<int64_t> first_size_;
 };
 
-bool is_image(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z'
-               ? static_cast<char>(letter - 'A' + 'a')
-               : letter;
-  });
-  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
-}
-
 std::vector<std::string> files_below(const fs::path& folder) {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && is_image(entry.path()))
+    if (entry.is_regular_file() && is_image_name(entry.path()))
       files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   if (files.empty())

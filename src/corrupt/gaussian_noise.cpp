@@ -1,35 +1,20 @@
 #include <ATen/TensorOperators.h>
 
-#include "corrupt/constants.h"
 #include "corrupt/eight_bit.h"
-#include "corrupt/kind.h"
-#include "corrupt/noise_field.h"
+#include "corrupt/normal_noise.h"
 
 namespace sotta {
 namespace {
 
-class GaussianNoise : public CorruptionKind {
+class GaussianNoise : public NormalNoise {
  public:
   explicit GaussianNoise(const KindSetting& setting)
-      : side_(setting.side),
-        deviation_(severity_constants("gaussian_noise", setting)[0]) {}
-
-  std::vector<std::vector<int64_t>> fields() const override {
-    return {{3, side_, side_}};
-  }
-
-  void draw(Rng& rng, double* values) const override {
-    draw_normals(rng, values, 3 * side_ * side_);
-  }
+      : NormalNoise("gaussian_noise", setting) {}
 
   at::Tensor apply(const at::Tensor& images,
                    const Draws& draws) const override {
-    return bytes_from_unit(unit_from_bytes(images) + draws[0] * deviation_);
+    return bytes_from_unit(unit_from_bytes(images) + draws[0] * deviation());
   }
-
- private:
-  int64_t side_;
-  double deviation_;
 };
 
 }  // namespace

@@ -1,36 +1,21 @@
 #include <ATen/TensorOperators.h>
 
-#include "corrupt/constants.h"
 #include "corrupt/eight_bit.h"
-#include "corrupt/kind.h"
-#include "corrupt/noise_field.h"
+#include "corrupt/normal_noise.h"
 
 namespace sotta {
 namespace {
 
-class SpeckleNoise : public CorruptionKind {
+class SpeckleNoise : public NormalNoise {
  public:
   explicit SpeckleNoise(const KindSetting& setting)
-      : side_(setting.side),
-        deviation_(severity_constants("speckle_noise", setting)[0]) {}
-
-  std::vector<std::vector<int64_t>> fields() const override {
-    return {{3, side_, side_}};
-  }
-
-  void draw(Rng& rng, double* values) const override {
-    draw_normals(rng, values, 3 * side_ * side_);
-  }
+      : NormalNoise("speckle_noise", setting) {}
 
   at::Tensor apply(const at::Tensor& images,
                    const Draws& draws) const override {
     const at::Tensor units = unit_from_bytes(images);
-    return bytes_from_unit(units + units * (draws[0] * deviation_));
+    return bytes_from_unit(units + units * (draws[0] * deviation()));
   }
-
- private:
-  int64_t side_;
-  double deviation_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sotta/data/image.h"
 
 #include <algorithm>
+#include <cctype>
 #include <initializer_list>
 
 #include "sotta/core/error.h"
@@ -18,6 +19,14 @@ bool starts_with(const EncodedImage& file,
 }
 
 }  // namespace
+
+bool is_image_name(const std::filesystem::path& file) {
+  std::string ending = file.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](char letter) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  });
+  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
+}
 
 void check_image_size(const std::string& name, int64_t height, int64_t width,
                       int64_t most_pixels) {

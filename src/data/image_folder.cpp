@@ -22,14 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_image_name(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](char letter) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  });
-  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
-}
-
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::error_code problem;
   std::vector<fs::path> entries;

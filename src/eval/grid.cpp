@@ -24,14 +24,6 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-std::pair<std::string, std::string> parse_change(const std::string& word,
-                                                 const std::string& subject) {
-  const auto equals = word.find('=');
-  require(equals != std::string::npos && equals > 0, subject,
-          "expected option=value, got \"" + word + "\"");
-  return {word.substr(0, equals), word.substr(equals + 1)};
-}
-
 // "METHOD option=value ..."
 GridRow parse_row(const std::string& text, const std::string& subject) {
   const auto words = words_of(text);
@@ -106,6 +98,14 @@ std::string subject_of(const GridRow& row) {
 Cell row_cell(const Grid& grid, const GridRow& row, int64_t classes) {
   Cell cell;
   cell.dataset = grid.dataset;
+  cell.method = row.method;
+  cell.variant = row.variant;
+  cell.preset = grid.preset;
+  cell.stream = grid.stream;
+  cell.attack = AttackOptions::preset(parse_preset(grid.preset), classes);
+  return cell;
+}
+
 bool has_option(const Cell& cell, const std::string& name, int64_t classes) {
   const auto names = cell_option_names(cell, classes);
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -127,14 +127,6 @@ bool has_option(const Cell& cell, const std::string& name, int64_t classes) {
     for (const auto& one : cell_option_names(cell, classes))
       known.insert(one);
   fail_unknown_name("option", name, {known.begin(), known.end()});
-}
-
-  cell.method = row.method;
-  cell.variant = row.variant;
-  cell.preset = grid.preset;
-  cell.stream = grid.stream;
-  cell.attack = AttackOptions::preset(parse_preset(grid.preset), classes);
-  return cell;
 }
 
 // Sets an option in every cell that has it; one that none has is a mistake.
@@ -174,6 +166,14 @@ std::vector<Cell> row_cells(const Grid& grid) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> parse_change(const std::string& word,
+                                                 const std::string& subject) {
+  const auto equals = word.find('=');
+  require(equals != std::string::npos && equals > 0, subject,
+          "expected option=value, got \"" + word + "\"");
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
 
 GridRow parse_variant(const std::string& text) {
   const auto colon = text.find(':');
@@ -219,9 +219,7 @@ std::vector<Cell> expand(const Grid& grid) {
       resolve("scenario", grid.scenarios, scenario_names(), scenario_names());
   const auto corruptions = resolve_corruptions(grid);
   require(!grid.seeds.empty(), "seeds", "expected at least one");
-  require(grid.stream.severity >= 1 && grid.stream.severity <= kMaxSeverity,
-          "severity",
-          "expected 1 to 5, got " + std::to_string(grid.stream.severity));
+  check_severity(grid.stream.severity);
 
   std::vector<Cell> cells;
   for (const auto& corruption : corruptions)

@@ -1,22 +1,15 @@
 #include "eval/source_images.h"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
-#include <vector>
+
+#include "sotta/core/draw.h"
 
 namespace sotta {
 
 at::Tensor draw_source_images(const Dataset& images, int64_t count, Rng rng) {
-  std::vector<int64_t> indices(static_cast<size_t>(images.size()));
-  std::iota(indices.begin(), indices.end(), int64_t{0});
-  const size_t wanted = std::min(static_cast<size_t>(count), indices.size());
-  for (size_t i = 0; i < wanted; ++i)
-    std::swap(indices[i],
-              indices[i + static_cast<size_t>(rng.below(
-                              static_cast<int64_t>(indices.size() - i)))]);
-  indices.resize(wanted);
-  return images.get(indices).images;
+  const int64_t wanted = std::min(count, images.size());
+  return images.get(draw_without_replacement(images.size(), wanted, rng))
+      .images;
 }
 
 at::Tensor mixed_source_images(const Dataset& clean,

@@ -7,12 +7,6 @@
 
 namespace sotta {
 
-// `count` different numbers out of 0 .. size-1 in random order; all of them,
-// shuffled, if count is size. The first n are those that a smaller count would
-// have given. Takes memory for `count` numbers only.
-std::vector<int64_t> draw_without_replacement(int64_t size, int64_t count,
-                                              Rng rng);
-
 // The rule of the paper's code for a set of another size than is needed: too
 // many, a sample without replacement; too few, as many whole copies as fit and
 // a sample for the rest. In random order.

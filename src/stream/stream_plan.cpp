@@ -7,6 +7,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include "sotta/core/draw.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/core/rng.h"

@@ -208,5 +208,12 @@ TEST(Image, FailedWriteLeavesNothingBehind) {
   EXPECT_FALSE(std::filesystem::exists(folder / "taken.partial"));
 }
 
+TEST(IsImageName, GoesByTheEndingInAnyCase) {
+  for (const char* name : {"a.jpg", "a.JPEG", "b/c.Png"})
+    EXPECT_TRUE(is_image_name(name)) << name;
+  for (const char* name : {"a", "jpg", "a.jpg.txt", "a.gif"})
+    EXPECT_FALSE(is_image_name(name)) << name;
+}
+
 }  // namespace
 }  // namespace sotta

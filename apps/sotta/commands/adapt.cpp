@@ -10,6 +10,7 @@
 #include "sotta/core/output_place.h"
 #include "sotta/data/catalog.h"
 #include "sotta/engine/engine.h"
+#include "sotta/eval/grid.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/device.h"
 
@@ -69,15 +70,11 @@ OptionMap parse_changes(const AdaptFlags& flags, int64_t classes) {
     names.push_back(field.name);
   OptionMap changes;
   for (const auto& text : flags.changes) {
-    const size_t equals = text.find('=');
-    const std::string name = text.substr(0, equals);
-    require(equals != std::string::npos, "--set",
-            "expected name=value, got " + text);
-    const auto field =
-        std::find_if(known.begin(), known.end(),
-                     [&](const OptionField& one) { return one.name == name; });
-    if (field == known.end()) fail_unknown_name(flags.method, name, names);
-    changes[name] = parse_option(name, text.substr(equals + 1), field->value);
+    const auto [name, value] = parse_change(text, "--set");
+    const auto field = std::find(names.begin(), names.end(), name);
+    if (field == names.end()) fail_unknown_name(flags.method, name, names);
+    changes[name] = parse_option(
+        name, value, known[static_cast<size_t>(field - names.begin())].value);
   }
   return changes;
 }
@@ -141,11 +138,11 @@ Tally adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
   bar.finish();
   return tally;
 }
-  for (const auto& file : {flags.state_out, flags.export_to})
-    if (!file.empty()) check_writable(file);
 
 void run(AdaptFlags& flags) {
   require(flags.window >= 1, "--window", "expected at least 1");
+  for (const auto& file : {flags.state_out, flags.export_to})
+    if (!file.empty()) check_writable(file);
   use_threads(flags.threads);
   const auto adapter = prepare(flags);
   flags.input.channels = adapter->model().channels();
@@ -175,11 +172,8 @@ void add_model_flags(CLI::App& command, AdaptFlags& flags) {
   command.add_option("--mean", flags.mean,
                      "or by these means, \"0.49,0.48,0.45\"");
   command.add_option("--std", flags.std, "and these standard deviations");
-  command.add_option("--device", flags.device, "cpu, cuda or cuda:N")
-      ->capture_default_str();
+  add_device_flags(command, flags.device, flags.threads);
   add_option_flags(command, flags.engine);
-  command.add_option("--threads", flags.threads, "0: all cores")
-      ->capture_default_str();
 }
 
 void add_input_flags(CLI::App& command, AdaptFlags& flags) {

@@ -72,12 +72,8 @@ Grid grid_of(const BenchFlags& flags) {
   if (methods.empty() && grid.rows.empty()) methods = {"all"};
   for (auto method = methods.rbegin(); method != methods.rend(); ++method)
     grid.rows.insert(grid.rows.begin(), {"", *method, {}});
-  for (const auto& text : flags.changes) {
-    const auto equals = text.find('=');
-    require(equals != std::string::npos, "--set",
-            "expected option=value, got \"" + text + "\"");
-    grid.changes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
+  for (const auto& text : flags.changes)
+    grid.changes.push_back(parse_change(text, "--set"));
   return grid;
 }
 
@@ -232,13 +228,9 @@ void add_grid_flags(CLI::App& command, BenchFlags& flags) {
 void add_run_flags(CLI::App& command, BenchFlags& flags) {
   command.add_option("--out", flags.out, "folder of records")
       ->capture_default_str();
-  command.add_option("--data", flags.data,
-                     "data root [SOTTA_DATA, else ./data]");
-  command.add_option("--device", flags.device, "cpu, cuda or cuda:N")
-      ->capture_default_str();
+  add_data_flag(command, flags.data);
+  add_device_flags(command, flags.device, flags.threads);
   add_option_flags(command, flags.engine);
-  command.add_option("--threads", flags.threads, "0: all cores")
-      ->capture_default_str();
   command
       .add_option("--jobs", flags.jobs,
                   "cells side by side; threads are divided among them")

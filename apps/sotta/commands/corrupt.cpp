@@ -20,6 +20,7 @@
 #include "sotta/nn/device.h"
 
 #include "commands.h"
+#include "flags.h"
 #include "process.h"
 #include "progress_bar.h"
 
@@ -192,8 +193,7 @@ void add_corrupt(CLI::App& program) {
   auto* command = program.add_subcommand(
       "corrupt", "corrupted copies of a dataset, as CIFAR-10-C has them");
   auto flags = std::make_shared<CorruptFlags>();
-  command->add_option("--dataset", flags->dataset, "see `sotta data`")
-      ->required();
+  add_dataset_flags(*command, flags->dataset, flags->data);
   command
       ->add_option("--kind", flags->kinds,
                    "names from `sotta info`, common (the 15) or all (19)")
@@ -218,12 +218,7 @@ void add_corrupt(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--split", flags->split, "test or train")
       ->capture_default_str();
-  command->add_option("--data", flags->data,
-                      "data root [SOTTA_DATA, else ./data]");
-  command->add_option("--device", flags->device, "cpu, cuda or cuda:N")
-      ->capture_default_str();
-  command->add_option("--threads", flags->threads, "0: all cores")
-      ->capture_default_str();
+  add_device_flags(*command, flags->device, flags->threads);
   command->callback([flags] { run(*flags); });
 }
 

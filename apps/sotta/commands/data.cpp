@@ -14,6 +14,7 @@
 
 #include "commands.h"
 #include "data_get.h"
+#include "flags.h"
 #include "process.h"
 
 namespace sotta::cli {
@@ -202,8 +203,7 @@ void add_data(CLI::App& program) {
   auto flags = std::make_shared<DataFlags>();
   auto* command = program.add_subcommand(
       "data", "list the known datasets; check them; get them");
-  command->add_option("--data", flags->root,
-                      "data root [SOTTA_DATA, else ./data]");
+  add_data_flag(*command, flags->root);
   command->add_flag("--json", flags->as_json, "for programs to read");
   command->fallthrough();
 

@@ -14,6 +14,7 @@
 #include "sotta/report/write_report.h"
 
 #include "commands.h"
+#include "flags.h"
 #include "live_board.h"
 #include "process.h"
 #include "progress_bar.h"
@@ -101,11 +102,11 @@ void print_table(const std::vector<RunRecord>& records) {
 
 void run(const DemoFlags& flags) {
   require(!flags.methods.empty(), "--method", "expected at least one");
-  const int64_t threads = use_threads(flags.threads);
   const std::filesystem::path folder = flags.out;
   const auto file = folder / "records.jsonl";
   make_folder(folder);
   check_writable(file);
+  const int64_t threads = use_threads(flags.threads);
   std::printf(
       "%lld images of %s under %s (severity %lld), in a stream where the rest "
       "does\nnot belong (%s). The model has never seen either. Accuracy on "
@@ -150,8 +151,7 @@ void add_demo(CLI::App& program) {
   command->add_option("--method", flags->methods, "methods to compare")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--data", flags->data,
-                      "data root [SOTTA_DATA, else ./data]");
+  add_data_flag(*command, flags->data);
   command->callback([flags] { run(*flags); });
 }
 

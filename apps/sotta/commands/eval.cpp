@@ -172,17 +172,11 @@ void add_eval(CLI::App& program) {
   auto flags = std::make_shared<EvalFlags>();
   command->add_option("--model", flags->model, "weights (safetensors)")
       ->required();
-  command->add_option("--dataset", flags->dataset, "see `sotta data`")
-      ->required();
+  add_dataset_flags(*command, flags->dataset, flags->data);
   command->add_option("--split", flags->split, "test or train")
       ->capture_default_str();
-  command->add_option("--data", flags->data,
-                      "data root [SOTTA_DATA, else ./data]");
-  command->add_option("--device", flags->device, "cpu, cuda or cuda:N")
-      ->capture_default_str();
+  add_device_flags(*command, flags->device, flags->threads);
   add_option_flags(*command, flags->engine);
-  command->add_option("--threads", flags->threads, "0: all cores")
-      ->capture_default_str();
   command->add_option("--record", flags->record,
                       "append the result to this file of JSON lines");
   command->add_flag("--json", flags->json,

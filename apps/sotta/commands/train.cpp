@@ -8,8 +8,8 @@
 #include "sotta/core/error.h"
 #include "sotta/core/output_place.h"
 #include "sotta/core/peak_memory.h"
-#include "sotta/core/version.h"
 #include "sotta/core/stopwatch.h"
+#include "sotta/core/version.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/eval/evaluate.h"
@@ -334,8 +334,7 @@ void add_train(CLI::App& program) {
   auto* command =
       program.add_subcommand("train", "train a source model from scratch");
   auto flags = std::make_shared<TrainFlags>();
-  command->add_option("--dataset", flags->dataset, "see `sotta data`")
-      ->required();
+  add_dataset_flags(*command, flags->dataset, flags->data);
   command->add_option("--model", flags->model, "network, see `sotta info`")
       ->capture_default_str();
   command->add_option("--out", flags->out, "weights to write (safetensors)")
@@ -345,12 +344,7 @@ void add_train(CLI::App& program) {
       ->add_option("--width", flags->width,
                    "channels of the first stage, 0: the network's own")
       ->capture_default_str();
-  command->add_option("--data", flags->data,
-                      "data root [SOTTA_DATA, else ./data]");
-  command->add_option("--device", flags->device, "cpu, cuda or cuda:N")
-      ->capture_default_str();
-  command->add_option("--threads", flags->threads, "0: all cores")
-      ->capture_default_str();
+  add_device_flags(*command, flags->device, flags->threads);
   command->add_flag("--resume", flags->resume,
                     "continue an interrupted training");
   command

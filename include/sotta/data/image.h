@@ -12,6 +12,9 @@ namespace sotta {
 // Images beyond this many pixels are refused before anything is allocated.
 constexpr int64_t kMaxImagePixels = int64_t{1} << 28;
 
+// Whether a file's name ends as those of JPEG and PNG files do, in any case.
+bool is_image_name(const std::filesystem::path& file);
+
 // Decodes a JPEG or PNG file, told apart by its first bytes, into RGB:
 // uint8 [3, H, W]. Grey and palette images become RGB, alpha is dropped, 16-bit
 // samples keep their high byte and CMYK is converted, all as Pillow's

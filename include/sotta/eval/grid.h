@@ -16,6 +16,11 @@ struct GridRow {
   std::vector<std::pair<std::string, std::string>> changes;  // option, text
 };
 
+// Reads "option=value". Throws Error(kInvalid), naming `subject`, for anything
+// else.
+std::pair<std::string, std::string> parse_change(const std::string& text,
+                                                 const std::string& subject);
+
 // Reads "HC + ESM: sotta memory=confident_fifo frozen=": a name, a method,
 // options. Without a name the options are the name. Throws Error(kInvalid) for
 // anything else.

@@ -1,0 +1,59 @@
+#include "sotta/core/draw.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+std::vector<int64_t> sorted(std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+std::vector<int64_t> counting(int64_t size) {
+  std::vector<int64_t> values(static_cast<size_t>(size));
+  std::iota(values.begin(), values.end(), int64_t{0});
+  return values;
+}
+
+TEST(DrawWithoutReplacement, OfAllIsAPermutation) {
+  const auto drawn = draw_without_replacement(1000, 1000, Rng(1));
+
+  EXPECT_EQ(sorted(drawn), counting(1000));
+  EXPECT_NE(drawn, counting(1000));
+}
+
+TEST(DrawWithoutReplacement, GivesEveryOrderEquallyOften) {
+  std::map<std::vector<int64_t>, int> seen;
+
+  for (uint64_t seed = 0; seed < 6000; ++seed)
+    ++seen[draw_without_replacement(3, 3, Rng(seed))];
+
+  // Each of the six is expected 1000 times, with a standard deviation of 29.
+  ASSERT_EQ(seen.size(), 6u);
+  for (const auto& [order, times] : seen)
+    EXPECT_NEAR(times, 1000, 150);
+}
+
+TEST(DrawWithoutReplacement, AFewerCountIsThePrefixOfAHigherOne) {
+  const auto many = draw_without_replacement(500, 300, Rng(2));
+  const auto few = draw_without_replacement(500, 100, Rng(2));
+
+  EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+}
+
+TEST(DrawWithoutReplacement, TakesAnySize) {
+  const auto drawn = draw_without_replacement(int64_t{1} << 40, 100, Rng(3));
+
+  const auto in_order = sorted(drawn);
+  EXPECT_EQ(std::adjacent_find(in_order.begin(), in_order.end()),
+            in_order.end());
+  EXPECT_GT(in_order.back(), int64_t{1} << 38);
+}
+
+}  // namespace
+}  // namespace sotta

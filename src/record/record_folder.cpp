@@ -46,12 +46,10 @@ void check_versions(const std::vector<RunRecord>& records,
 
 std::vector<RunRecord> read_record_folder(const fs::path& folder) {
   std::vector<RunRecord> records;
-  std::set<std::string> seen;
   for (const auto& file : record_files(folder))
     for (auto& record : read_records(file))
-      if (seen.insert(run_identity(record)).second)
-        records.push_back(std::move(record));
-  return records;
+      records.push_back(std::move(record));
+  return last_of_each(std::move(records), run_identity);
 }
 
 RecordFolder::RecordFolder(const fs::path& folder, const std::string& writer,

@@ -1,6 +1,8 @@
 #include "sotta/record/run_identity.h"
 
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "sotta/core/rng.h"
 
@@ -33,6 +35,18 @@ std::string short_identity(const std::string& identity) {
   std::snprintf(digits, sizeof digits, "%016llx",
                 static_cast<unsigned long long>(hash));
   return digits;
+}
+
+std::vector<RunRecord> last_of_each(
+    std::vector<RunRecord> records,
+    const std::function<std::string(const RunRecord&)>& key) {
+  std::map<std::string, size_t> last;
+  for (size_t i = 0; i < records.size(); ++i)
+    last[key(records[i])] = i;
+  std::vector<RunRecord> kept;
+  for (size_t i = 0; i < records.size(); ++i)
+    if (last.at(key(records[i])) == i) kept.push_back(std::move(records[i]));
+  return kept;
 }
 
 }  // namespace sotta

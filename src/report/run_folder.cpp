@@ -1,10 +1,10 @@
 #include "sotta/report/run_folder.h"
 
 #include <algorithm>
-#include <map>
 
 #include "sotta/core/error.h"
 #include "sotta/record/record_file.h"
+#include "sotta/record/run_identity.h"
 
 #include "report/run_settings.h"
 
@@ -44,14 +44,7 @@ std::vector<RunRecord> read_run_folder(const fs::path& folder) {
 }
 
 std::vector<RunRecord> without_duplicates(std::vector<RunRecord> records) {
-  std::map<std::string, size_t> last;
-  for (size_t i = 0; i < records.size(); ++i)
-    last[run_key(records[i])] = i;
-  std::vector<RunRecord> kept;
-  for (size_t i = 0; i < records.size(); ++i)
-    if (last.at(run_key(records[i])) == i)
-      kept.push_back(std::move(records[i]));
-  return kept;
+  return last_of_each(std::move(records), run_key);
 }
 
 }  // namespace sotta

@@ -61,6 +61,18 @@ TEST(RecordFolder, ReadsTheFilesOfAllWriters) {
   EXPECT_EQ(folder.file().filename(), "records-rank2.jsonl");
 }
 
+TEST(RecordFolder, OfTwoRecordsOfOneRunTheLastCounts) {
+  const TempDir dir;
+  dir.write("records-a.jsonl",
+            to_json(record_of_seed(1, 50)) + "\n" + line_of_seed(2));
+  dir.write("records-b.jsonl", to_json(record_of_seed(1, 60)) + "\n");
+
+  const auto records = read_record_folder(dir.path());
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].seed, 2);
+  EXPECT_EQ(records[1].accuracy, 60);
+}
+
 TEST(RecordFolder, RedoesAHalfWrittenLine) {
   const TempDir dir;
   const std::string half = line_of_seed(2).substr(0, 40);
@@ -82,8 +94,11 @@ TEST(RecordFolder, RefusesToShareItsFile) {
 TEST(RecordFolder, RefusesAPlaceThatCannotBeWritten) {
   const TempDir dir;
   dir.write("file", "");
+  expect_error(ErrorKind::kIo, "cannot be made: Not a directory",
+               [&] { RecordFolder(dir / "file/runs", ""); });
+  std::filesystem::create_directories(dir / "runs/records.jsonl");
   expect_error(ErrorKind::kIo, "cannot be written",
-               [&] { RecordFolder(dir / "file", ""); });
+               [&] { RecordFolder(dir / "runs", ""); });
 }
 
 TEST(RecordFolder, RefusesRecordsOfAnotherVersionUnlessTold) {
@@ -94,9 +109,6 @@ TEST(RecordFolder, RefusesRecordsOfAnotherVersionUnlessTold) {
 
   expect_error(ErrorKind::kBadFormat, "holds records of sotta 0.0.0",
                [&] { RecordFolder(dir.path(), ""); });
-  expect_error(ErrorKind::kIo, "cannot be made: Not a directory",
-               [&] { RecordFolder(dir / "file/runs", ""); });
-  std::filesystem::create_directories(dir / "runs/records.jsonl");
   EXPECT_EQ(RecordFolder(dir.path(), "", true).earlier().size(), 1u);
 }
 

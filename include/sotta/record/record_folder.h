@@ -11,9 +11,9 @@
 namespace sotta {
 
 // The records of all *.jsonl files of a folder, files in the order of their
-// names. Of several records with the same identity the first is taken: two
-// processes may have run the same cell. Throws Error(kNotFound) if there is no
-// such folder, and what read_records() throws.
+// names. Of several records with the same identity the last is taken, as in a
+// report: two processes may have run the same cell. Throws Error(kNotFound) if
+// there is no such folder, and what read_records() throws.
 std::vector<RunRecord> read_record_folder(const std::filesystem::path& folder);
 
 // A folder that a benchmark's records go to, one file per process. What it

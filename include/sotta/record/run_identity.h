@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "sotta/record/run_record.h"
 
@@ -14,5 +16,11 @@ std::string run_identity(const RunRecord& record);
 
 // The identity in 16 hexadecimal digits.
 std::string short_identity(const std::string& identity);
+
+// Of several records with the same key the last alone: two processes may have
+// run the same cell, or a cell was run again.
+std::vector<RunRecord> last_of_each(
+    std::vector<RunRecord> records,
+    const std::function<std::string(const RunRecord&)>& key);
 
 }  // namespace sotta

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "report/average.h"
+#include "report/list_text.h"
 #include "report/names.h"
 #include "report/number_text.h"
 #include "report/paper_tables.h"
@@ -14,17 +15,6 @@ namespace sotta {
 namespace {
 
 using Rows = std::vector<const RunRow*>;
-
-double accuracy(const RunRecord& run) {
-  return run.accuracy;
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const auto& part : parts)
-    text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
 
 template <class Predicate>
 Rows rows_where(const RunGroup& group, Predicate predicate) {
@@ -89,10 +79,8 @@ TableRow scenario_row(const RunGroup& group, const RunRow& row) {
 std::string seeds_note(const Rows& rows) {
   std::set<int64_t> seeds;
   for (const RunRow* row : rows)
-    for (const auto& [scenario, corruptions] : row->scenarios)
-      for (const auto& [corruption, runs] : corruptions)
-        for (const auto& [seed, run] : runs)
-          seeds.insert(seed);
+    for (const RunRecord* run : row->runs())
+      seeds.insert(run->seed);
   std::vector<std::string> names;
   for (const int64_t seed : seeds)
     names.push_back(std::to_string(seed));
@@ -155,7 +143,7 @@ bool shows_paper(const Table& table) {
 
 Table corruption_table(const RunGroup& group, const std::string& scenario) {
   const Rows rows = rows_where(group, [&](const RunRow& row) {
-    return row.is_main() && !row.in(scenario).empty();
+    return row.is_main && !row.in(scenario).empty();
   });
   Table table;
   table.name = group.dataset + "/" + group.preset + "/accuracy/" + scenario;
@@ -199,11 +187,12 @@ void sort_variants(Rows& rows) {
       [&](const RunRow* a, const RunRow* b) { return place(a) < place(b); });
 }
 
+template <class Predicate>
 std::vector<std::string> methods_where(const RunGroup& group,
-                                       std::string RunRow::*field) {
+                                       Predicate predicate) {
   std::set<std::string> names;
-  for (const RunRow& row : group.rows)
-    if (!(row.*field).empty()) names.insert(row.method);
+  for (const RunRow* row : rows_where(group, predicate))
+    names.insert(row->method);
   return sort_methods(names);
 }
 
@@ -211,7 +200,7 @@ std::vector<std::string> methods_where(const RunGroup& group,
 
 std::vector<Table> scenario_tables(const RunGroup& group) {
   const Rows rows =
-      rows_where(group, [](const RunRow& row) { return row.is_main(); });
+      rows_where(group, [](const RunRow& row) { return row.is_main; });
   if (rows.empty()) return {};
   Table table = scenario_table(group, rows);
   table.name = group.dataset + "/" + group.preset + "/accuracy";
@@ -234,7 +223,9 @@ std::vector<Table> corruption_tables(const RunGroup& group) {
 
 std::vector<Table> variant_tables(const RunGroup& group) {
   std::vector<Table> tables;
-  for (const auto& method : methods_where(group, &RunRow::variant)) {
+  const auto methods = methods_where(
+      group, [](const RunRow& row) { return !row.variant.empty(); });
+  for (const auto& method : methods) {
     Rows rows = rows_where(group, [&](const RunRow& row) {
       return row.method == method && row.setting.empty();
     });
@@ -250,11 +241,14 @@ std::vector<Table> variant_tables(const RunGroup& group) {
 }
 
 std::vector<Table> setting_tables(const RunGroup& group) {
-  const auto methods = methods_where(group, &RunRow::setting);
+  // Rows that stand for their method are in the table of methods already.
+  const auto methods = methods_where(group, [](const RunRow& row) {
+    return !row.setting.empty() && !row.is_main;
+  });
   if (methods.empty()) return {};
   const Rows rows = rows_where(group, [&](const RunRow& row) {
     return std::count(methods.begin(), methods.end(), row.method) > 0 &&
-           (!row.setting.empty() || row.is_main());
+           (!row.setting.empty() || row.is_main);
   });
   Table table = scenario_table(group, rows);
   table.name = group.dataset + "/" + group.preset + "/settings";

@@ -67,6 +67,10 @@ TableCell cell_of_parts(const std::vector<BySeed>& by_seed,
 
 }  // namespace
 
+double accuracy(const RunRecord& run) {
+  return run.accuracy;
+}
+
 TableCell cell_of_seeds(const BySeed& by_seed, Better better) {
   std::vector<double> values;
   for (const auto& entry : by_seed)

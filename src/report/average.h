@@ -13,6 +13,8 @@ namespace sotta {
 // A number of a run; NaN if the run has none.
 using Metric = std::function<double(const RunRecord&)>;
 
+double accuracy(const RunRecord& run);
+
 // Mean, spread and worst of one number per seed.
 TableCell cell_of_seeds(const std::map<int64_t, double>& by_seed,
                         Better better);

@@ -11,10 +11,6 @@
 namespace sotta {
 namespace {
 
-double accuracy(const RunRecord& run) {
-  return run.accuracy;
-}
-
 // A row under a scenario, on both sides; the other side's is null if it has no
 // such runs.
 struct Place {

@@ -4,20 +4,12 @@
 #include <set>
 
 #include "report/average.h"
+#include "report/list_text.h"
 #include "report/number_text.h"
 #include "report/statistics.h"
 
 namespace sotta {
 namespace {
-
-std::vector<const RunRecord*> runs_of(const RunRow& row) {
-  std::vector<const RunRecord*> runs;
-  for (const auto& [scenario, corruptions] : row.scenarios)
-    for (const auto& [corruption, seeds] : corruptions)
-      for (const auto& entry : seeds)
-        runs.push_back(entry.second);
-  return runs;
-}
 
 double images(const RunRecord& run) {
   return static_cast<double>(run.samples + run.foreign);
@@ -30,7 +22,7 @@ TableCell number(double value) {
 }
 
 TableRow cost_row(const RunRow& row) {
-  const auto runs = runs_of(row);
+  const auto runs = row.runs();
   std::vector<double> speed;
   std::vector<double> adapt;
   std::vector<double> per_image;
@@ -54,15 +46,12 @@ TableRow cost_row(const RunRow& row) {
 std::string machine_note(const RunGroup& group) {
   std::set<std::string> machines;
   for (const RunRow& row : group.rows) {
-    if (!row.is_main()) continue;
-    for (const RunRecord* run : runs_of(row))
+    if (!row.is_main) continue;
+    for (const RunRecord* run : row.runs())
       machines.insert("device " + run->device + ", engine " + run->engine +
                       ", " + counted(run->threads, "thread"));
   }
-  std::string text;
-  for (const auto& machine : machines)
-    text += (text.empty() ? "Run on: " : "; ") + machine;
-  return text + ".";
+  return "Run on: " + joined(machines, "; ") + ".";
 }
 
 }  // namespace
@@ -78,7 +67,7 @@ std::vector<Table> cost_tables(const RunGroup& group) {
                    {"Peak memory (MB)", Better::kLower, 0},
                    {"Runs", Better::kNeither, 0}};
   for (const RunRow& row : group.rows)
-    if (row.is_main()) table.rows.push_back(cost_row(row));
+    if (row.is_main) table.rows.push_back(cost_row(row));
   if (table.rows.empty()) return {};
   table.notes = {
       "Means over all runs of a method; memory is the most that any of their "

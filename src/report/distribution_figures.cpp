@@ -74,14 +74,14 @@ std::vector<Panel> panels_of(const RunGroup& group, const RunRow& row,
 std::vector<Figure> figures_of(const RunGroup& group, const Kind& kind) {
   std::vector<Figure> figures;
   for (const RunRow& row : group.rows) {
-    if (!row.is_main()) continue;
+    if (!row.is_main) continue;
     LineChart chart;
     chart.panels = panels_of(group, row, kind);
     if (chart.panels.empty()) continue;
     chart.title = std::string(kind.title) + ", " + row.label();
     chart.columns = chart.panels.size() > 1 ? 2 : 1;
     figures.push_back(
-        to_figure(group, std::string(kind.name) + "-" + row.method, chart,
+        to_figure(group, std::string(kind.name) + "-" + row.file_label(), chart,
                   "Shares within each kind, over all corruptions and seeds."));
   }
   if (figures.size() > 2) figures.erase(figures.begin() + 1, figures.end() - 1);

@@ -5,6 +5,7 @@
 #include "report/accuracy_tables.h"
 #include "report/cost_table.h"
 #include "report/figures.h"
+#include "report/list_text.h"
 #include "report/number_text.h"
 #include "report/run_groups.h"
 #include "report/screening_tables.h"
@@ -23,10 +24,7 @@ std::string versions(const std::vector<RunRecord>& records) {
   for (const RunRecord& record : records)
     names.insert("sotta " + record.version + " with LibTorch " +
                  record.libtorch);
-  std::string text;
-  for (const auto& name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
+  return joined(names);
 }
 
 Section make_section(const RunGroup& group) {

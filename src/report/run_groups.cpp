@@ -5,6 +5,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "report/list_text.h"
 #include "report/names.h"
 #include "report/run_settings.h"
 
@@ -30,15 +31,14 @@ std::string usual_value(const Runs& runs, const std::string& name) {
 }
 
 std::string setting_text(const RunRecord& run, const Settings& usual) {
-  std::string text;
+  std::vector<std::string> parts;
   const Settings settings = settings_of(run);
   for (const auto& [name, value] : usual) {
     const auto found = settings.find(name);
     const std::string own = found == settings.end() ? "none" : found->second;
-    if (own == value) continue;
-    text += (text.empty() ? "" : ", ") + name + " " + own;
+    if (own != value) parts.push_back(name + " " + own);
   }
-  return text;
+  return joined(parts);
 }
 
 // "stats_momentum 0.05" before "stats_momentum 0.1", whatever the alphabet
@@ -53,20 +53,16 @@ auto sort_key(const RunRow& row) {
 // A sweep names its runs by what it changed, "min_confidence=0.5": that is no
 // variant of the method but a setting. Empty if the name is a name.
 std::string setting_in_name(const RunRecord& run) {
-  std::string text;
+  std::vector<std::string> settings;
   std::istringstream parts(run.variant);
   for (std::string part; parts >> part;) {
     const size_t sign = part.find('=');
     if (sign == std::string::npos ||
         run.options.count(part.substr(0, sign)) == 0)
       return "";
-    text += (text.empty() ? "" : ", ") + part.replace(sign, 1, " ");
+    settings.push_back(part.replace(sign, 1, " "));
   }
-  return text;
-}
-
-std::string joined(const std::string& a, const std::string& b) {
-  return a + (a.empty() || b.empty() ? "" : ", ") + b;
+  return joined(settings);
 }
 
 // The rows of one method and variant: more than one if settings were tried out.
@@ -77,7 +73,10 @@ void add_rows(const Runs& runs, std::vector<RunRow>& rows) {
   const std::string in_name = setting_in_name(*runs.front());
   std::map<std::string, RunRow> by_setting;
   for (const RunRecord* run : runs) {
-    const std::string setting = joined(in_name, setting_text(*run, usual));
+    std::vector<std::string> settings = {in_name, setting_text(*run, usual)};
+    settings.erase(std::remove(settings.begin(), settings.end(), ""),
+                   settings.end());
+    const std::string setting = joined(settings);
     RunRow& row = by_setting[setting];
     row.method = run->method;
     row.variant = in_name.empty() ? run->variant : "";
@@ -86,6 +85,18 @@ void add_rows(const Runs& runs, std::vector<RunRow>& rows) {
   }
   for (auto& entry : by_setting)
     rows.push_back(std::move(entry.second));
+}
+
+// The usual settings stand for the method; where no row has them, all that are
+// no named variant or sweep, so that no method is left out.
+void choose_main(std::vector<RunRow>& rows) {
+  const auto is_usual = [](const RunRow& row) {
+    return row.variant.empty() && row.setting.empty();
+  };
+  const bool some_usual = std::any_of(rows.begin(), rows.end(), is_usual);
+  for (RunRow& row : rows)
+    row.is_main =
+        some_usual ? is_usual(row) : row.runs().front()->variant.empty();
 }
 
 std::set<std::string> names_of(const Runs& runs,
@@ -117,6 +128,7 @@ RunGroup make_group(const Runs& runs) {
     std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
       return sort_key(a) < sort_key(b);
     });
+    choose_main(rows);
     std::move(rows.begin(), rows.end(), std::back_inserter(group.rows));
   }
   return group;
@@ -130,11 +142,24 @@ const RunsByCorruption& RunRow::in(const std::string& scenario) const {
   return found == scenarios.end() ? kNone : found->second;
 }
 
+std::vector<const RunRecord*> RunRow::runs() const {
+  Runs all;
+  for (const auto& [scenario, corruptions] : scenarios)
+    for (const auto& [corruption, seeds] : corruptions)
+      for (const auto& [seed, run] : seeds)
+        all.push_back(run);
+  return all;
+}
+
 std::string RunRow::label() const {
   std::string text = method_label(method);
   if (!variant.empty()) text += ", " + variant;
   if (!setting.empty()) text += " (" + setting + ")";
   return text;
+}
+
+std::string RunRow::file_label() const {
+  return setting.empty() ? method : method + "-" + setting;
 }
 
 std::string RunGroup::label() const {

@@ -22,15 +22,23 @@ struct RunRow {
   // is named by its options, "min_confidence=0.9", counts as a setting.
   std::string setting;
 
-  std::map<std::string, RunsByCorruption> scenarios;
+  // Whether the row stands for its method in the tables of methods: it has the
+  // usual settings or, where none are usual, any but a named variant's.
+  bool is_main = false;
 
-  bool is_main() const { return variant.empty() && setting.empty(); }
+  std::map<std::string, RunsByCorruption> scenarios;
 
   // Empty if there is none.
   const RunsByCorruption& in(const std::string& scenario) const;
 
+  // All of them, by scenario, corruption and seed.
+  std::vector<const RunRecord*> runs() const;
+
   // "SoTTA", "SoTTA, HC + ESM", "SoTTA (min_confidence 0.9)"
   std::string label() const;
+
+  // The method and, if it is not the usual one, the setting, for a file's name.
+  std::string file_label() const;
 };
 
 // What is comparable: one dataset under one preset.

@@ -4,15 +4,12 @@
 #include "report/average.h"
 #include "report/bar_chart.h"
 #include "report/figures.h"
+#include "report/list_text.h"
 #include "report/names.h"
 #include "report/number_text.h"
 
 namespace sotta {
 namespace {
-
-double accuracy(const RunRecord& run) {
-  return run.accuracy;
-}
 
 Bar to_bar(const TableCell& cell) {
   if (cell.missing()) return {cell.value, cell.std, "not run"};
@@ -24,11 +21,11 @@ Bar to_bar(const TableCell& cell) {
 
 std::vector<Figure> scenario_bars(const RunGroup& group) {
   std::vector<std::string> noisy;
-  std::string names;
+  std::vector<std::string> labels;
   for (const auto& scenario : group.scenarios) {
     if (scenario.empty() || scenario == "benign") continue;
     noisy.push_back(scenario);
-    names += (names.empty() ? "" : ", ") + scenario_label(scenario);
+    labels.push_back(scenario_label(scenario));
   }
   const bool has_benign =
       std::count(group.scenarios.begin(), group.scenarios.end(), "benign") > 0;
@@ -37,11 +34,12 @@ std::vector<Figure> scenario_bars(const RunGroup& group) {
   BarChart chart;
   chart.title = "Accuracy without and with foreign samples";
   chart.value_label = "accuracy (%)";
-  const std::string others = noisy.size() == 1 ? names : "mean of " + names;
+  const std::string others =
+      (noisy.size() == 1 ? "" : "mean of ") + joined(labels);
   chart.series = {{"Clean (Benign)", 5}, {"Noisy (" + others + ")", 1}};
   bool partial = false;
   for (const RunRow& row : group.rows) {
-    if (!row.is_main()) continue;
+    if (!row.is_main) continue;
     const TableCell clean =
         overall_cell(group, row, {"benign"}, accuracy, Better::kHigher);
     const TableCell foreign =

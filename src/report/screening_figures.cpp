@@ -94,11 +94,11 @@ void add_figure(const RunGroup& group, const std::string& name,
 std::vector<Figure> screening_figures(const RunGroup& group) {
   std::vector<Figure> figures;
   for (const RunRow& row : group.rows) {
-    if (!row.is_main()) continue;
-    add_figure(group, "admitted-" + row.method,
+    if (!row.is_main) continue;
+    add_figure(group, "admitted-" + row.file_label(),
                "What " + row.label() + " admits over time",
                admitted_panels(group, row), figures);
-    add_figure(group, "memory-" + row.method,
+    add_figure(group, "memory-" + row.file_label(),
                "What the memory of " + row.label() + " holds over time",
                memory_panels(group, row), figures);
   }

@@ -55,7 +55,7 @@ Table screening_table(const RunGroup& group, const std::string& scenario) {
   for (const auto& entry : metric_columns())
     table.columns.push_back(entry.column);
   for (const RunRow& row : group.rows) {
-    if (!row.is_main() || row.in(scenario).empty()) continue;
+    if (!row.is_main || row.in(scenario).empty()) continue;
     TableRow line{row.label(), {}};
     for (const auto& [column, metric] : metric_columns())
       line.cells.push_back(average_cell(row, scenario, group.averaged(scenario),

@@ -44,7 +44,7 @@ struct Pair {
 
 // The method as it is comes first, then rows that have at least its memory.
 int rank(const RunRow& row, const std::string& scenario) {
-  if (row.is_main()) return 0;
+  if (row.is_main) return 0;
   const Runs runs = runs_with(row, scenario, {"accuracy"});
   if (runs.empty()) return 2;
   const auto memory = runs.front()->options.find("memory");
@@ -80,11 +80,9 @@ Pair find_pair(const RunGroup& group, const std::string& scenario) {
 
 double source_accuracy(const RunGroup& group, const std::string& scenario) {
   for (const RunRow& row : group.rows)
-    if (row.method == "source" && row.is_main())
-      return average_cell(
-                 row, scenario, group.averaged(scenario),
-                 [](const RunRecord& run) { return run.accuracy; },
-                 Better::kHigher)
+    if (row.method == "source" && row.is_main)
+      return average_cell(row, scenario, group.averaged(scenario), accuracy,
+                          Better::kHigher)
           .value;
   return TableCell::kNone;
 }

@@ -7,6 +7,7 @@
 #include "report/average.h"
 #include "report/figures.h"
 #include "report/line_chart.h"
+#include "report/list_text.h"
 #include "report/names.h"
 #include "report/run_settings.h"
 #include "report/statistics.h"
@@ -42,13 +43,12 @@ struct Sweep {
 
 std::string other_settings(const RunRecord& run, const std::string& option,
                            const std::set<std::string>& varied) {
-  std::string text;
+  std::vector<std::string> parts;
   const Settings settings = settings_of(run);
-  for (const auto& name : varied) {
-    if (name == option || settings.count(name) == 0) continue;
-    text += (text.empty() ? "" : ", ") + name + " " + settings.at(name);
-  }
-  return text;
+  for (const auto& name : varied)
+    if (name != option && settings.count(name) > 0)
+      parts.push_back(name + " " + settings.at(name));
+  return joined(parts);
 }
 
 // Points of a curve must be over the same runs, or it would show the
@@ -79,10 +79,8 @@ Runs runs_of(const RunGroup& group, const std::string& method) {
   Runs runs;
   for (const RunRow& row : group.rows) {
     if (row.method != method) continue;
-    for (const auto& [scenario, corruptions] : row.scenarios)
-      for (const auto& [corruption, seeds] : corruptions)
-        for (const auto& entry : seeds)
-          runs.push_back(entry.second);
+    const Runs more = row.runs();
+    runs.insert(runs.end(), more.begin(), more.end());
   }
   return runs;
 }

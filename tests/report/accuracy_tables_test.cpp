@@ -140,5 +140,18 @@ TEST(AccuracyTables, SettingsThatWereTriedOutHaveATable) {
   EXPECT_TRUE(std::isnan(tables[0].rows[1].cells[0].paper));
 }
 
+TEST(AccuracyTables, AMethodWithoutUsualSettingsHasARowForEach) {
+  const auto base = with_option(run("sotta", "attack", "fog", 0, 80), "attack",
+                                std::string("paper"));
+  const std::vector<RunRecord> records = {
+      run("tent", "attack", "fog", 0, 60), base,
+      with_option(base, "attack", std::string("surrogate"))};
+  const auto groups = group_runs(records);
+  EXPECT_EQ(
+      row_names(scenario_tables(groups.at(0)).at(0)),
+      (Names{"TENT", "SoTTA (attack paper)", "SoTTA (attack surrogate)"}));
+  EXPECT_TRUE(setting_tables(groups.at(0)).empty());
+}
+
 }  // namespace
 }  // namespace sotta

@@ -45,8 +45,8 @@ TEST(RunGroups, RowsByMethodVariantAndWhatWasTriedOut) {
   const auto groups = group_runs(records);
   EXPECT_EQ(labels(groups.at(0)), (Names{"TENT", "SoTTA", "SoTTA (m 0.05)",
                                          "SoTTA (m 0.5)", "SoTTA, ESM"}));
-  EXPECT_TRUE(groups[0].rows[1].is_main());
-  EXPECT_FALSE(groups[0].rows[2].is_main());
+  EXPECT_TRUE(groups[0].rows[1].is_main);
+  EXPECT_FALSE(groups[0].rows[2].is_main);
   EXPECT_EQ(groups[0].rows[1].in("noise").at("fog").size(), 2u);
   EXPECT_TRUE(groups[0].rows[1].in("near").empty());
 }
@@ -56,6 +56,32 @@ TEST(RunGroups, EquallyFrequentSettingsAreAllNamed) {
   const std::vector<RunRecord> records = {base, with_option(base, "m", 0.1)};
   EXPECT_EQ(labels(group_runs(records).at(0)),
             (Names{"SoTTA (m 0.1)", "SoTTA (m 0.2)"}));
+}
+
+TEST(RunGroups, WithoutUsualSettingsEveryOneStandsForTheMethod) {
+  const auto base = with_option(run("sotta", "attack", "fog", 0, 80), "attack",
+                                std::string("paper"));
+  const std::vector<RunRecord> records = {
+      base, with_option(base, "attack", std::string("surrogate")),
+      with_variant(base, "ESM")};
+  const auto groups = group_runs(records);
+  const auto& rows = groups.at(0).rows;
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].label(), "SoTTA (attack paper)");
+  EXPECT_TRUE(rows[0].is_main);
+  EXPECT_TRUE(rows[1].is_main);
+  EXPECT_FALSE(rows[2].is_main);
+  EXPECT_EQ(rows[1].file_label(), "sotta-attack surrogate");
+}
+
+TEST(RunGroups, AllRunsOfARow) {
+  const std::vector<RunRecord> records = {run("tent", "noise", "fog", 1, 80),
+                                          run("tent", "benign", "fog", 0, 80),
+                                          run("tent", "noise", "fog", 0, 80)};
+  const auto groups = group_runs(records);
+  EXPECT_EQ(
+      groups.at(0).rows.at(0).runs(),
+      (std::vector<const RunRecord*>{&records[1], &records[2], &records[0]}));
 }
 
 TEST(RunGroups, VariantsNamedByTheirOptionsAreSettings) {

@@ -70,5 +70,16 @@ TEST(ScreeningFigures, MemoryIfItWasRecorded) {
   EXPECT_EQ(figures[0].name, "cifar10-clean-memory-rotta");
 }
 
+TEST(ScreeningFigures, RowsOfOneMethodHaveFilesOfTheirOwn) {
+  const RunRecord record = admitting({20, 30}, {1, 2});
+  const std::vector<RunRecord> records = {
+      testing::with_option(record, "m", 0.1),
+      testing::with_option(record, "m", 0.2)};
+  const auto figures = screening_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 2u);
+  EXPECT_EQ(figures[0].name, "cifar10-clean-admitted-sotta-m-0-1");
+  EXPECT_EQ(figures[1].name, "cifar10-clean-admitted-sotta-m-0-2");
+}
+
 }  // namespace
 }  // namespace sotta

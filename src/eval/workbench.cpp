@@ -6,7 +6,7 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/data/catalog.h"
-#include "sotta/models/weights.h"
+#include "sotta/eval/load_model.h"
 
 #include "eval/check_fit.h"
 #include "eval/model_checksum.h"
@@ -83,9 +83,9 @@ class Workbench::Store {
       LoadOptions load;
       load.normalisation = Normalisation{entry.mean, entry.std};
       load.device = options_.device;
+      load.precision = options_.precision;
       LoadedModel loaded;
-      loaded.classifier =
-          choose_engine(load_classifier(cell.model, load), options_.engine);
+      loaded.classifier = load_model(cell.model, load, options_.engine);
       loaded.checksum = model_checksum(loaded.classifier->source());
       return std::make_shared<const LoadedModel>(std::move(loaded));
     });
@@ -200,6 +200,9 @@ RunRecord Workbench::describe(const Cell& cell) {
   record.device = store_->options().device.str();
   record.engine = store_->model(cell)->classifier->engine();
   record.threads = at::get_num_threads();
+  // Records of the time before there was a choice do not name float32.
+  if (store_->options().precision != Precision::kFloat32)
+    record.options["precision"] = to_text(store_->options().precision);
   return record;
 }
 

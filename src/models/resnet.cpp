@@ -20,26 +20,40 @@
 namespace sotta {
 namespace {
 
+// What convolutions are computed in.
+struct Form {
+  at::ScalarType type;
+  at::MemoryFormat layout;
+};
+
+// The body's vector cut into tensors, the convolutions' in the form given: once
+// here, else LibTorch does it in both passes.
+std::vector<at::Tensor> cut_body(const ResNetPlan& plan, const at::Tensor& body,
+                                 const Form& form) {
+  std::vector<int64_t> counts;
+  for (const auto& tensor : plan.body)
+    counts.push_back(tensor.count());
+  std::vector<at::Tensor> tensors = body.split_with_sizes(counts);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i] = tensors[i].view(plan.body[i].shape);
+    if (tensors[i].dim() == 4)
+      tensors[i] = tensors[i].to(form.type).contiguous(form.layout);
+  }
+  return tensors;
+}
+
 // One forward pass: the state's flat vectors cut into layers. Splitting a
 // vector is one autograd node, so the gradient of the whole vector comes back
 // in one piece.
 class Pass {
  public:
-  Pass(const ResNetPlan& plan, const ModelState& state, NormStats stats,
-       at::MemoryFormat layout)
-      : stats_(stats), layout_(layout) {
-    std::vector<int64_t> body, affine, channels;
-    for (const auto& tensor : plan.body)
-      body.push_back(tensor.count());
+  Pass(const ResNetPlan& plan, std::vector<at::Tensor> body,
+       const ModelState& state, NormStats stats, const Form& form)
+      : stats_(stats), form_(form), body_(std::move(body)) {
+    std::vector<int64_t> affine, channels;
     for (const auto& norm : plan.norms) {
       affine.insert(affine.end(), {norm.channels, norm.channels});
       channels.push_back(norm.channels);
-    }
-    body_ = state.body.split_with_sizes(body);
-    for (size_t i = 0; i < body_.size(); ++i) {
-      body_[i] = body_[i].view(plan.body[i].shape);
-      // Once here, else LibTorch does it in both passes.
-      if (body_[i].dim() == 4) body_[i] = body_[i].contiguous(layout);
     }
     affine_ = state.affine.split_with_sizes(affine);
     running_mean_ = state.running_mean.split_with_sizes(channels);
@@ -73,8 +87,7 @@ class Pass {
   // Images of one channel lie in both layouts at once; what comes after the
   // first convolution does not.
   at::Tensor stem(const at::Tensor& input, const ConvNorm& layer) const {
-    return conv_norm(input.to(body_[0].scalar_type()), layer)
-        .contiguous(layout_);
+    return conv_norm(input.to(form_.type), layer).contiguous(form_.layout);
   }
 
   at::Tensor block(const at::Tensor& input, const ResidualBlock& block) const {
@@ -97,7 +110,7 @@ class Pass {
 
  private:
   NormStats stats_;
-  at::MemoryFormat layout_;
+  Form form_;
   std::vector<at::Tensor> body_, affine_, running_mean_, running_var_,
       batch_means_, batch_vars_;
 };
@@ -105,16 +118,27 @@ class Pass {
 class ResNetClassifier : public Classifier {
  public:
   ResNetClassifier(const ResNetSpec& spec, ModelState state,
-                   const Normalisation& normalisation)
+                   const Normalisation& normalisation, Precision precision)
       : spec_(spec),
         plan_(spec),
         source_(std::move(state)),
         normalisation_(normalisation),
-        input_(normalisation, source_.body) {}
+        input_(normalisation, source_.body),
+        bfloat16_(precision == Precision::kBfloat16),
+        channels_last_(source_.body.is_cuda() &&
+                       precision != Precision::kFloat32) {
+    if (channels_last_)
+      converted_ =
+          cut_body(plan_, source_.body,
+                   {type_for(source_), at::MemoryFormat::ChannelsLast});
+  }
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
-    const Pass pass(plan_, state, stats, images.suggest_memory_format());
+    const Form form{type_for(state), channels_last_
+                                         ? at::MemoryFormat::ChannelsLast
+                                         : images.suggest_memory_format()};
+    const Pass pass(plan_, body_of(state, form), state, stats, form);
     at::Tensor x =
         pass.stem(input_.normalise(images, state.affine.device()), plan_.stem);
     if (spec_.stem == ResNetSpec::Stem::kImagenet)
@@ -154,11 +178,26 @@ class ResNetClassifier : public Classifier {
   }
 
  private:
+  at::ScalarType type_for(const ModelState& state) const {
+    return bfloat16_ ? at::kBFloat16 : state.body.scalar_type();
+  }
+
+  // Most methods never change the source's body: it is converted once.
+  std::vector<at::Tensor> body_of(const ModelState& state,
+                                  const Form& form) const {
+    return channels_last_ && state.body.is_same(source_.body)
+               ? converted_
+               : cut_body(plan_, state.body, form);
+  }
+
   ResNetSpec spec_;
   ResNetPlan plan_;
   ModelState source_;
   Normalisation normalisation_;
   PixelInput input_;
+  bool bfloat16_;
+  bool channels_last_;                 // always, not only for images that are
+  std::vector<at::Tensor> converted_;  // source_.body, if channels_last_
 };
 
 void require_size(const at::Tensor& vector, int64_t size, const char* name) {
@@ -196,7 +235,8 @@ ModelState random_resnet_state(const ResNetSpec& spec, Rng rng) {
 
 std::unique_ptr<Classifier> make_resnet(const ResNetSpec& spec,
                                         const ModelState& state,
-                                        const Normalisation& normalisation) {
+                                        const Normalisation& normalisation,
+                                        Precision precision) {
   require(!spec.widths.empty() && spec.widths.size() == spec.blocks.size(),
           "make_resnet", "expected as many widths as block counts");
   const ResNetPlan plan(spec);
@@ -212,7 +252,8 @@ std::unique_ptr<Classifier> make_resnet(const ResNetSpec& spec,
               " channels, got " + std::to_string(normalisation.mean.size()) +
               " and " + std::to_string(normalisation.std.size()));
   check_normalisation(normalisation);
-  return std::make_unique<ResNetClassifier>(spec, state, normalisation);
+  return std::make_unique<ResNetClassifier>(spec, state, normalisation,
+                                            precision);
 }
 
 }  // namespace sotta

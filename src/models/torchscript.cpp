@@ -171,6 +171,11 @@ std::unique_ptr<Classifier> load_torchscript(const std::filesystem::path& file,
          "TorchScript does not say how its inputs are normalised, and no "
          "normalisation was given");
   check_normalisation(*options.normalisation);
+  if (options.precision == Precision::kBfloat16)
+    fail(ErrorKind::kUnsupported, file.string(),
+         "bf16 is for our own networks, a TorchScript file computes in what it "
+         "was made for");
+  use_precision(options.precision, options.device);
   const torch::jit::Module module = read_module(file, options.device);
   return std::make_unique<TorchScriptClassifier>(
       lift_graph(module, file.string()), *options.normalisation);

@@ -15,6 +15,12 @@ at::Tensor sum_per_channel(const at::Tensor& values) {
   return values.sum(at::IntArrayRef({0, 2, 3}));
 }
 
+// Statistics, and what flows through them, are as exact as the norm vectors,
+// also where values are bfloat16.
+at::Tensor as_exact_as(const at::Tensor& vector, const at::Tensor& values) {
+  return values.to(vector.scalar_type());
+}
+
 at::Tensor per_channel(const at::Tensor& vector) {
   return vector.view({1, -1, 1, 1});
 }
@@ -37,9 +43,10 @@ struct BlendedNorm : torch::autograd::Function<BlendedNorm> {
   static variable_list backward(AutogradContext* context,
                                 const variable_list& output_gradients) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor &input = saved[0], &scale = saved[1], &mean = saved[2],
-                     &var = saved[3], &batch_mean = saved[4];
-    const at::Tensor& gradient = output_gradients[0];
+    const at::Tensor &scale = saved[1], &mean = saved[2], &var = saved[3],
+                     &batch_mean = saved[4];
+    const at::Tensor input = as_exact_as(mean, saved[0]);
+    const at::Tensor gradient = as_exact_as(mean, output_gradients[0]);
     const double share = context->saved_data["share"].toDouble();
     const auto count = static_cast<double>(input.numel() / input.size(1));
 
@@ -59,8 +66,13 @@ struct BlendedNorm : torch::autograd::Function<BlendedNorm> {
     input_gradient.addcmul_(input, per_channel(input_factor))
         .add_(per_channel(constant));
     const at::Tensor none;
-    return {
-        input_gradient, scale_gradient, shift_gradient, none, none, none, none};
+    return {input_gradient.to(saved[0].scalar_type()),
+            scale_gradient,
+            shift_gradient,
+            none,
+            none,
+            none,
+            none};
   }
 };
 
@@ -69,7 +81,8 @@ struct BlendedNorm : torch::autograd::Function<BlendedNorm> {
 at::Tensor blended_norm(const at::Tensor& input, const NormVectors& vectors,
                         double batch_share) {
   const auto [batch_var, batch_mean] =
-      at::var_mean(input.detach(), at::IntArrayRef({0, 2, 3}),
+      at::var_mean(as_exact_as(vectors.running_mean, input.detach()),
+                   at::IntArrayRef({0, 2, 3}),
                    /*unbiased=*/false, /*keepdim=*/false);
   const at::Tensor mean = vectors.running_mean.lerp(batch_mean, batch_share);
   const at::Tensor var = vectors.running_var.lerp(batch_var, batch_share);

@@ -25,6 +25,17 @@ expect_code 0
 [ "$(json_field corruption_source)" = made ] || give_up 'expected images made here'
 [ "$(json_field samples)" = 20 ] || give_up 'expected all images'
 
+evaluate --precision bf16 --json
+expect_code 0
+[ "$(json_field samples)" = 20 ] || give_up 'expected all images'
+grep -q '"precision":"bf16"' stdout.txt || give_up 'expected the precision'
+
+evaluate --precision tf32
+expect_error 'precision: tf32 is a format of GPUs, got device cpu'
+
+evaluate --precision fp16
+expect_error 'precision: expected fp32, tf32 or bf16, got "fp16"'
+
 # All fifteen: a line and a record for each, and the average.
 evaluate --corruption all --limit 4 --record runs.jsonl
 expect_code 0

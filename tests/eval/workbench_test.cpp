@@ -52,6 +52,20 @@ TEST(Workbench, ARunHasTheIdentityThatWasAnnounced) {
             run_identity(run_cell(cell, bench).record));
 }
 
+TEST(Workbench, OnlyAnotherPrecisionThanFloat32IsPartOfTheIdentity) {
+  const TinyBench tiny;
+  const Cell cell = first_cell(tiny.grid());
+  const RunRecord plain = Workbench(options_of(tiny)).describe(cell);
+  EXPECT_EQ(plain.options.count("precision"), 0u);
+
+  WorkbenchOptions options = options_of(tiny);
+  options.precision = Precision::kBfloat16;
+  Workbench bench(options);
+  const RunRecord coarse = run_cell(cell, bench).record;
+  EXPECT_EQ(std::get<std::string>(coarse.options.at("precision")), "bf16");
+  EXPECT_NE(run_identity(coarse), run_identity(plain));
+}
+
 TEST(Workbench, SharedWorkChangesNothing) {
   const TinyBench tiny;
   Grid grid = tiny.grid();

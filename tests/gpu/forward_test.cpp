@@ -12,9 +12,11 @@ namespace {
 
 class GpuForward : public testing::OnGpu {
  protected:
-  static std::unique_ptr<Classifier> network(at::Device device) {
+  static std::unique_ptr<Classifier> network(
+      at::Device device, Precision precision = Precision::kFloat32) {
     LoadOptions options;
     options.device = device;
+    options.precision = precision;
     return make_classifier(testing::Golden("methods/network").file(), options,
                            "network");
   }
@@ -35,6 +37,20 @@ TEST_F(GpuForward, LogitsAndStatisticsAreTheCpus) {
         testing::close(found.batch_mean.cpu(), wanted.batch_mean, 1e-4));
     EXPECT_TRUE(testing::close(found.batch_var.cpu(), wanted.batch_var, 1e-4));
   }
+}
+
+TEST_F(GpuForward, CoarserPrecisionsStayNear) {
+  const auto exact = network(at::kCPU);
+  for (const Precision precision : {Precision::kTf32, Precision::kBfloat16})
+    for (const NormStats stats :
+         {NormStats::running(), NormStats::batch(), NormStats::blended(0.05)}) {
+      const auto coarse = network(gpu, precision);
+      const auto wanted = exact->forward(images, exact->source(), stats);
+      const auto found =
+          coarse->forward(images.to(gpu), coarse->source(), stats);
+      EXPECT_TRUE(testing::close(found.logits.cpu(), wanted.logits, 0.1, 0.1))
+          << to_text(precision);
+    }
 }
 
 TEST_F(GpuForward, GradientsAreTheCpus) {

@@ -4,6 +4,8 @@
 #include <c10/core/Device.h>
 #include <gtest/gtest.h>
 
+#include "sotta/nn/precision.h"
+
 namespace sotta::testing {
 
 // The tests of this folder compare a GPU with the CPU; where there is none they
@@ -12,9 +14,7 @@ class OnGpu : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
-    // Convolutions and products in full float32, as the command has it.
-    at::globalContext().setAllowTF32CuDNN(false);
-    at::globalContext().setAllowTF32CuBLAS(false);
+    use_precision(Precision::kFloat32, gpu);
   }
 
   const at::Device gpu{at::kCUDA, 0};

@@ -159,6 +159,28 @@ TEST(ResNet, ABfloat16BodyIsComputedInAndLogitsStayFloat) {
   }
 }
 
+TEST(ResNet, MadeForBfloat16ItRoundsInEveryKindOfPass) {
+  const auto exact = tiny_network();
+  const auto coarse =
+      make_resnet(tiny_spec(), exact->source(), kPlain, Precision::kBfloat16);
+  const at::Tensor images = at::rand({4, 3, 8, 8});
+
+  for (const auto stats :
+       {NormStats::running(), NormStats::batch(), NormStats::blended(0.1)}) {
+    ModelState state = exact->source().clone_norm();
+    state.affine.requires_grad_();
+    const auto result = coarse->forward(images, state, stats);
+    EXPECT_EQ(result.logits.scalar_type(), at::kFloat);
+    const auto wanted = exact->forward(images, exact->source(), stats).logits;
+    EXPECT_TRUE(result.logits.allclose(wanted, 0.05, 0.05));
+    EXPECT_FALSE(result.logits.equal(wanted));
+    const auto gradient =
+        torch::autograd::grad({result.logits.sum()}, {state.affine})[0];
+    EXPECT_EQ(gradient.scalar_type(), at::kFloat);
+    EXPECT_GT(gradient.abs().sum().item<double>(), 0);
+  }
+}
+
 TEST(ResNet, RefusesImagesThatDoNotFit) {
   const auto model = tiny_network();
   const auto run = [&](const at::Tensor& images) {

@@ -141,6 +141,10 @@ TEST(TorchScriptFile, WhatIsNotTorchScriptIsNamed) {
                  plain_pixels());
   expect_failure(ErrorKind::kInvalid, "no normalisation was given",
                  kFolder + "scripted.pt", {});
+  LoadOptions coarse = plain_pixels();
+  coarse.precision = Precision::kBfloat16;
+  expect_failure(ErrorKind::kUnsupported, "bf16 is for our own networks",
+                 kFolder + "scripted.pt", coarse);
 }
 
 TEST(TorchScriptFile, AnUnusableNormalisationIsRefused) {

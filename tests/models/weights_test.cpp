@@ -1,5 +1,6 @@
 #include "sotta/models/weights.h"
 
+#include <ATen/ops/rand.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
@@ -100,6 +101,25 @@ TEST(Weights, NormalisationMustComeFromSomewhere) {
   EXPECT_EQ(message_of(file, options),
             "m.safetensors: metadata mean: expected numbers separated by "
             "commas, got \"0.1,x\"");
+}
+
+TEST(Weights, ThePrecisionAskedForIsTheNetworks) {
+  const auto model = small_network();
+  const TensorFile file = export_weights(*model, model->source());
+  LoadOptions options;
+  options.precision = Precision::kBfloat16;
+  const auto coarse = make_classifier(file, options, "m");
+  const at::Tensor images = at::rand({2, 1, 8, 8});
+  const auto logits = [&](const Classifier& network) {
+    return network.forward(images, network.source(), NormStats::running())
+        .logits;
+  };
+  EXPECT_FALSE(logits(*coarse).equal(logits(*model)));
+  EXPECT_EQ(coarse->source().body.scalar_type(), at::kFloat);
+
+  options.precision = Precision::kTf32;
+  EXPECT_EQ(message_of(file, options),
+            "precision: tf32 is a format of GPUs, got device cpu");
 }
 
 TEST(Weights, NormLayersAloneRestoreWhatAdaptationChanged) {

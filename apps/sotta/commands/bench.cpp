@@ -32,6 +32,7 @@ struct BenchFlags {
   std::string data;
   std::string device = "cpu";
   EngineOptions engine;
+  std::string precision = to_text(Precision::kFloat32);
   int64_t threads = 0;
   int64_t jobs = 1;
   std::string shard;
@@ -158,6 +159,7 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   options.data_root = data_root(flags.data);
   options.device = parse_device(flags.device);
   options.engine = flags.engine;
+  options.precision = parse_precision(flags.precision);
   options.jobs = flags.jobs;
   return options;
 }
@@ -231,6 +233,8 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
   add_data_flag(command, flags.data);
   add_device_flags(command, flags.device, flags.threads);
   add_option_flags(command, flags.engine);
+  command.add_option("--precision", flags.precision, "fp32, tf32 or bf16")
+      ->capture_default_str();
   command
       .add_option("--jobs", flags.jobs,
                   "cells side by side; threads are divided among them")

@@ -9,6 +9,7 @@
 #include "sotta/core/output_place.h"
 #include "sotta/core/threads.h"
 #include "sotta/eval/workbench.h"
+#include "sotta/nn/device.h"
 #include "sotta/record/record_file.h"
 #include "sotta/report/report.h"
 #include "sotta/report/write_report.h"
@@ -34,6 +35,8 @@ struct DemoFlags {
   std::string guard = "rollback";
   std::string data;
   std::string out = "demo";
+  std::string device = "cpu";
+  std::string precision = to_text(Precision::kFloat32);
   int64_t threads = 0;
 };
 
@@ -57,6 +60,8 @@ std::vector<RunRecord> run_side_by_side(const DemoFlags& flags,
   const auto count = static_cast<int64_t>(flags.methods.size());
   WorkbenchOptions options;
   options.data_root = data_root(flags.data);
+  options.device = parse_device(flags.device);
+  options.precision = parse_precision(flags.precision);
   options.jobs = count;
   Workbench bench(options);
   std::vector<Cell> cells;
@@ -147,6 +152,8 @@ void add_demo(CLI::App& program) {
   option("--seed", flags->seed, "of every random choice");
   option("--guard", flags->guard, "off, skip, rollback or reset");
   option("--out", flags->out, "folder for records and report");
+  option("--device", flags->device, "cpu, cuda or cuda:N");
+  option("--precision", flags->precision, "fp32, tf32 or bf16");
   option("--threads", flags->threads, "0: all cores");
   command->add_option("--method", flags->methods, "methods to compare")
       ->delimiter(',')

@@ -13,9 +13,8 @@
 #include "sotta/corrupt/corruption.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
-#include "sotta/engine/engine.h"
 #include "sotta/eval/evaluate.h"
-#include "sotta/models/weights.h"
+#include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
 #include "sotta/record/record_file.h"
 #include "sotta/stream/stream_sources.h"
@@ -35,6 +34,7 @@ struct EvalFlags {
   std::string data;
   std::string device = "cpu";
   EngineOptions engine;
+  std::string precision = to_text(Precision::kFloat32);
   std::string record;
   int64_t threads = 0;
   bool json = false;
@@ -45,12 +45,13 @@ struct EvalFlags {
   std::string frost_dir;
 };
 
-std::unique_ptr<Classifier> load_model(const EvalFlags& flags) {
+std::unique_ptr<Classifier> open_model(const EvalFlags& flags) {
   const DatasetEntry& entry = find_dataset(flags.dataset);
   LoadOptions options;
   options.normalisation = Normalisation{entry.mean, entry.std};
   options.device = parse_device(flags.device);
-  return choose_engine(load_classifier(flags.model, options), flags.engine);
+  options.precision = parse_precision(flags.precision);
+  return load_model(flags.model, options, flags.engine);
 }
 
 StreamDomain open_images(const EvalFlags& flags,
@@ -94,6 +95,8 @@ RunRecord make_record(const EvalFlags& flags, const Classifier& model,
   record.threads = at::get_num_threads();
   record.options = to_option_map(flags.options);
   record.options["split"] = flags.split;
+  if (parse_precision(flags.precision) != Precision::kFloat32)
+    record.options["precision"] = flags.precision;
   record.samples = result.samples;
   record.correct = result.correct;
   record.accuracy = result.accuracy();
@@ -145,7 +148,7 @@ void run(const EvalFlags& flags) {
     check_writable(flags.record);
   }
   use_threads(flags.threads);
-  const auto model = load_model(flags);
+  const auto model = open_model(flags);
   const auto corruptions = parse_corruptions(flags.corruption);
   catch_interrupts();
   double sum = 0;
@@ -177,6 +180,8 @@ void add_eval(CLI::App& program) {
       ->capture_default_str();
   add_device_flags(*command, flags->device, flags->threads);
   add_option_flags(*command, flags->engine);
+  command->add_option("--precision", flags->precision, "fp32, tf32 or bf16")
+      ->capture_default_str();
   command->add_option("--record", flags->record,
                       "append the result to this file of JSON lines");
   command->add_flag("--json", flags->json,

@@ -17,6 +17,7 @@
 #include "sotta/models/weights.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/out_of_memory.h"
+#include "sotta/nn/precision.h"
 #include "sotta/record/record_file.h"
 #include "sotta/train/checkpoint.h"
 
@@ -116,6 +117,7 @@ class TrainRun {
         device_(parse_device(flags.device)),
         checkpoint_file_(beside(flags.out, ".checkpoint.safetensors")) {
     flags_.options = resolve(flags.options, device_);
+    use_precision(parse_precision(flags_.options.precision), device_);
     const bool continued = find_checkpoint();
     const fs::path root = data_root(flags.data);
     test_ = open_dataset(flags.dataset, root, "test");

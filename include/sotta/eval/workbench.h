@@ -9,6 +9,7 @@
 #include "sotta/engine/engine.h"
 #include "sotta/eval/cell.h"
 #include "sotta/eval/run_stream.h"
+#include "sotta/nn/precision.h"
 
 namespace sotta {
 
@@ -16,6 +17,7 @@ struct WorkbenchOptions {
   std::filesystem::path data_root;
   at::Device device = at::Device(at::kCPU);
   EngineOptions engine;
+  Precision precision = Precision::kFloat32;
 
   // Cells that run side by side: so many streams' data are held at a time.
   int64_t jobs = 1;

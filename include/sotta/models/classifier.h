@@ -42,9 +42,10 @@ class Classifier {
   // Gradients flow to whatever requires them: images, affine, body. Changes
   // nothing.
   //
-  // The element type of state.body is the one computed in: float32, or bfloat16
-  // for speed on a GPU. Norm layers, features and logits are float32 always.
-  // Images in channels-last memory are computed in that layout.
+  // Convolutions compute in the element type of state.body, float32 or
+  // bfloat16, unless the network was made for bfloat16. Norm layers, features
+  // and logits are float32 always. Images in channels-last memory are computed
+  // in that layout.
   //
   // Throws Error(kInvalid) for images of another type, device or channel count.
   virtual ForwardResult forward(const at::Tensor& images,

@@ -9,6 +9,7 @@
 #include "sotta/core/rng.h"
 #include "sotta/models/classifier.h"
 #include "sotta/models/normalisation.h"
+#include "sotta/nn/precision.h"
 
 namespace sotta {
 
@@ -49,10 +50,13 @@ ResNetSpec infer_resnet(
 // `rng`; scales 1, shifts 0, running mean 0 and variance 1.
 ModelState random_resnet_state(const ResNetSpec& spec, Rng rng);
 
-// The network with `state` as its source. Throws Error(kInvalid) if the state's
-// vectors or the normalisation do not fit the specification.
-std::unique_ptr<Classifier> make_resnet(const ResNetSpec& spec,
-                                        const ModelState& state,
-                                        const Normalisation& normalisation);
+// The network with `state` as its source. With bf16 its convolutions take and
+// give bfloat16; on a GPU tf32 and bf16 compute in channels-last memory. Throws
+// Error(kInvalid) if the state's vectors or the normalisation do not fit the
+// specification.
+std::unique_ptr<Classifier> make_resnet(
+    const ResNetSpec& spec, const ModelState& state,
+    const Normalisation& normalisation,
+    Precision precision = Precision::kFloat32);
 
 }  // namespace sotta

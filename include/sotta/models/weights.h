@@ -10,6 +10,7 @@
 #include "sotta/data/safetensors.h"
 #include "sotta/models/classifier.h"
 #include "sotta/models/normalisation.h"
+#include "sotta/nn/precision.h"
 
 namespace sotta {
 
@@ -19,6 +20,10 @@ struct LoadOptions {
   std::optional<Normalisation> normalisation;
 
   at::Device device = at::Device(at::kCPU);
+
+  // Loading calls use_precision(): of several models in a process the last one
+  // says whether a GPU may round to tf32.
+  Precision precision = Precision::kFloat32;
 };
 
 // Makes a classifier from a safetensors file; the network is inferred from the
@@ -26,7 +31,8 @@ struct LoadOptions {
 // TorchScript file brings its own network, see torchscript.h.
 //
 // Throws Error(kBadFormat) with every missing, unexpected and mis-shaped tensor
-// in one message, Error(kInvalid) if nothing says how inputs are normalised.
+// in one message, Error(kInvalid) if nothing says how inputs are normalised,
+// Error(kUnsupported) for a precision that device or network do not have.
 std::unique_ptr<Classifier> load_classifier(const std::filesystem::path& file,
                                             const LoadOptions& options = {});
 

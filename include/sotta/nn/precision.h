@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include <c10/core/Device.h>
+
+namespace sotta {
+
+// What a network's convolutions and products are computed in. Parameters, norm
+// statistics, losses and steps are float32 whatever it is.
+enum class Precision {
+  kFloat32,   // "fp32"
+  kTf32,      // "tf32": a GPU rounds their factors to 10 bits
+  kBfloat16,  // "bf16": what comes in and goes out has 7 bits
+};
+
+// Throws Error(kInvalid) for another text.
+Precision parse_precision(const std::string& text);
+
+const char* to_text(Precision precision);
+
+// Sets for this process, all threads, whether a GPU's libraries may round
+// float32 factors; LibTorch's own default lets them in convolutions. Throws
+// Error(kUnsupported) for tf32 on another device.
+void use_precision(Precision precision, at::Device device);
+
+}  // namespace sotta

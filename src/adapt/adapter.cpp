@@ -40,6 +40,10 @@ void overwrite_tail(std::vector<Verdict>& verdicts,
             verdicts.end() - static_cast<std::ptrdiff_t>(count));
 }
 
+[[noreturn]] void refuse(const std::string& problem) {
+  fail(ErrorKind::kInvalid, "images", problem);
+}
+
 }  // namespace
 
 double number(const at::Tensor& scalar) {
@@ -66,6 +70,11 @@ Adapter::~Adapter() = default;
 
 StepResult Adapter::step(const at::Tensor& images) {
   check(images);
+  check_range(images);
+  return run(images);
+}
+
+StepResult Adapter::run(const at::Tensor& images) {
   height_ = images.size(2);
   width_ = images.size(3);
   StepResult result;
@@ -93,8 +102,9 @@ StepResult Adapter::rehearse(const at::Tensor& images) {
     std::unique_ptr<Guard> kept = std::move(guard);
     ~Pause() { guard = std::move(kept); }
   };
+  check(images);
   const Pause pause{guard_};
-  return step(images);
+  return run(images);
 }
 
 UpdateReport Adapter::update_window(StepResult& result) {
@@ -136,6 +146,7 @@ UpdateReport Adapter::update_window(StepResult& result) {
 
 Prediction Adapter::predict(const at::Tensor& images) const {
   check(images);
+  check_range(images);
   return classify(method_->predict(images));
 }
 
@@ -195,9 +206,6 @@ void Adapter::reset() {
 }
 
 void Adapter::check(const at::Tensor& images) const {
-  const auto refuse = [](const std::string& problem) {
-    fail(ErrorKind::kInvalid, "images", problem);
-  };
   const auto type = images.scalar_type();
   if (type != at::kByte && type != at::kFloat)
     refuse(std::string("expected uint8 or float, got ") + c10::toString(type));
@@ -214,7 +222,11 @@ void Adapter::check(const at::Tensor& images) const {
   if (images.device() != device)
     refuse("expected them on " + device.str() + ", got " +
            images.device().str());
-  if (type == at::kByte) return;
+}
+
+// Waits for the device, if the images are not bytes.
+void Adapter::check_range(const at::Tensor& images) const {
+  if (images.scalar_type() == at::kByte) return;
   const auto [smallest, largest] = at::aminmax(images);
   const at::Tensor range = at::stack({smallest, largest}).cpu();
   const float lowest = range.data_ptr<float>()[0];

@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/upload.h"
 
 #include "adapt/images.h"
 
@@ -84,7 +85,7 @@ std::vector<Verdict> ImageMemory::offer(const at::Tensor& images,
   const bool same_type = images.scalar_type() == slots_.scalar_type();
   if (!same_type) slots_ = as_floats(slots_);
   const auto index = [&](const std::vector<int64_t>& values) {
-    return at::tensor(values, at::kLong).to(images.device());
+    return upload(at::tensor(values, at::kLong), images.device());
   };
   slots_.index_copy_(
       0, index(slots),
@@ -96,8 +97,8 @@ at::Tensor ImageMemory::images() const {
   std::vector<int64_t> slots;
   for (const auto& item : memory_->items())
     slots.push_back(item.slot);
-  return slots_.index_select(0,
-                             at::tensor(slots, at::kLong).to(slots_.device()));
+  return slots_.index_select(
+      0, upload(at::tensor(slots, at::kLong), slots_.device()));
 }
 
 void ImageMemory::exchange(StateArchive& archive, at::Device device) {

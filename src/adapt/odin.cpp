@@ -10,6 +10,7 @@
 
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
+#include "sotta/nn/upload.h"
 
 #include "adapt/checks.h"
 #include "adapt/images.h"
@@ -189,7 +190,8 @@ class OdinScreen : public Method {
     const auto fill = [&](const std::vector<int64_t>& some,
                           const auto& logits) {
       if (some.empty()) return;
-      const at::Tensor index = at::tensor(some, at::kLong).to(images.device());
+      const at::Tensor index =
+          upload(at::tensor(some, at::kLong), images.device());
       whole.index_copy_(0, index, logits(images.index_select(0, index)));
     };
     fill(rows.flagged,

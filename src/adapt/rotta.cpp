@@ -10,6 +10,7 @@
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
+#include "sotta/nn/upload.h"
 
 #include "adapt/checks.h"
 #include "adapt/images.h"
@@ -109,7 +110,7 @@ class Rotta : public MemoryMethod {
     std::vector<float> ages;
     for (const auto& item : memory_.items())
       ages.push_back(static_cast<float>(item.age));
-    const at::Tensor all = at::tensor(ages).to(device());
+    const at::Tensor all = upload(at::tensor(ages), device());
     return (-all / static_cast<double>(options_.memory_capacity)).sigmoid();
   }
 

@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/nn/gradient.h"
+#include "sotta/nn/upload.h"
 
 namespace sotta {
 namespace {
@@ -42,8 +43,8 @@ Sides find_sides(const AttackWindow& window, at::Device device) {
   };
   const at::Tensor targets =
       rows_where(labels.ge(0).logical_and(malicious.logical_not()));
-  return {rows_where(malicious).to(device), targets.to(device),
-          labels.index_select(0, targets).to(device)};
+  return {upload(rows_where(malicious), device), upload(targets, device),
+          upload(labels.index_select(0, targets), device)};
 }
 
 Victim find_victim(const Adapter& adapter, TrialUpdates& trials,

@@ -7,6 +7,7 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/stopwatch.h"
+#include "sotta/nn/upload.h"
 
 #include "eval/check_fit.h"
 
@@ -23,9 +24,9 @@ void check_options(const EvaluateOptions& options) {
 int64_t count_correct(const Classifier& model, const LabelledImages& batch) {
   const at::Device device = model.source().affine.device();
   const ForwardResult result = model.forward(
-      batch.images.to(device), model.source(), NormStats::running());
+      upload(batch.images, device), model.source(), NormStats::running());
   return result.logits.argmax(1)
-      .eq(batch.labels.to(device))
+      .eq(upload(batch.labels, device))
       .sum()
       .item<int64_t>();
 }

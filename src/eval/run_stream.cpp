@@ -7,6 +7,7 @@
 #include "sotta/core/peak_memory.h"
 #include "sotta/core/stopwatch.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/upload.h"
 
 #include "eval/check_fit.h"
 #include "eval/gradient_probe.h"
@@ -20,10 +21,7 @@ at::Tensor attacked(Adapter& adapter, const at::Tensor& images,
                     const RunTask& task, int64_t begin) {
   const WindowTruth truth = task.plan->truth(begin, begin + images.size(0));
   if (!truth.attacker.any().item<bool>()) return images;
-  const auto device = images.device();
-  return craft(adapter,
-               {images, truth.attacker.to(device), truth.labels.to(device)},
-               task.attack)
+  return craft(adapter, {images, truth.attacker, truth.labels}, task.attack)
       .images;
 }
 
@@ -51,7 +49,8 @@ class Run {
   void next_window() {
     const int64_t begin = stream_.position();
     const at::Device device = task_.context.model->source().affine.device();
-    at::Tensor images = stream_.next(task_.plan->options().window).to(device);
+    at::Tensor images =
+        upload(stream_.next(task_.plan->options().window), device);
     images = attacked(*adapter_, images, task_, begin);
     probe_.look(*adapter_, images, *task_.plan, begin);
 

@@ -11,6 +11,7 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/stopwatch.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/upload.h"
 
 namespace sotta {
 namespace {
@@ -74,7 +75,8 @@ SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
   std::vector<at::Tensor> logits, features;
   SourceOutputs outputs;
   while (stream.position() < stream.size()) {
-    const at::Tensor images = stream.next(plan.options().window).to(device);
+    const at::Tensor images =
+        upload(stream.next(plan.options().window), device);
     const Stopwatch watch;
     const ForwardResult result =
         model.forward(images, model.source(), NormStats::running());

@@ -57,7 +57,8 @@ class Adapter {
   StepResult step(const at::Tensor& images);
 
   // step() without the guards, for trial steps that take_back() undoes:
-  // guards watch the stream, and a trial is no part of it.
+  // guards watch the stream, and a trial is no part of it. Floats out of range
+  // are the caller's to avoid: to find them would wait for the device.
   StepResult rehearse(const at::Tensor& images);
 
   // What step() would predict now. Changes nothing.
@@ -95,6 +96,8 @@ class Adapter {
   class Guard;
 
   void check(const at::Tensor& images) const;
+  void check_range(const at::Tensor& images) const;
+  StepResult run(const at::Tensor& images);
   UpdateReport update_window(StepResult& result);
   void load(const Snapshot& snapshot, int64_t most_pending);
 

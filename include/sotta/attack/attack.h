@@ -61,7 +61,8 @@ struct AttackWindow {
   // uint8, or float in [0, 1], [N, C, H, W] on the model's device.
   at::Tensor images;
 
-  // bool [N]: the samples the attacker controls.
+  // bool [N]: the samples the attacker controls. This and the labels are read
+  // on the CPU: if they lie there, nothing waits for the device.
   at::Tensor malicious;
 
   // int64 [N]: the true classes of the samples to be misclassified; negative

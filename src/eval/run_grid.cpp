@@ -11,6 +11,7 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
+#include "sotta/nn/device_queue.h"
 #include "sotta/record/run_identity.h"
 
 namespace sotta {
@@ -84,6 +85,7 @@ class GridRun {
   }
 
   void work() {
+    const OwnQueue queue(bench_.options().device);
     while (auto next = next_cell())
       run_one(*next);
   }

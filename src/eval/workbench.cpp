@@ -7,6 +7,7 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/data/catalog.h"
 #include "sotta/eval/load_model.h"
+#include "sotta/nn/device.h"
 
 #include "eval/check_fit.h"
 #include "eval/model_checksum.h"
@@ -87,6 +88,7 @@ class Workbench::Store {
       LoadedModel loaded;
       loaded.classifier = load_model(cell.model, load, options_.engine);
       loaded.checksum = model_checksum(loaded.classifier->source());
+      wait_for(options_.device);  // other threads will use it
       return std::make_shared<const LoadedModel>(std::move(loaded));
     });
   }
@@ -126,8 +128,10 @@ class Workbench::Store {
     return outputs_.get(stream_key(cell) + '\n' + cell.model, [&] {
       const auto stream_plan = plan(cell);
       Stream stream(stream_plan, sources(cell));
-      return std::make_shared<const SourceOutputs>(
-          source_outputs(*model(cell)->classifier, *stream_plan, stream));
+      const SourceOutputs outputs =
+          source_outputs(*model(cell)->classifier, *stream_plan, stream);
+      wait_for(options_.device);  // likewise
+      return std::make_shared<const SourceOutputs>(outputs);
     });
   }
 
@@ -180,6 +184,10 @@ Workbench::Workbench(const WorkbenchOptions& options)
     : store_(std::make_unique<Store>(options)) {}
 
 Workbench::~Workbench() = default;
+
+const WorkbenchOptions& Workbench::options() const {
+  return store_->options();
+}
 
 void Workbench::check(const Cell& cell) {
   const auto model = store_->model(cell)->classifier;

@@ -34,6 +34,8 @@ class Workbench {
   Workbench(const Workbench&) = delete;
   Workbench& operator=(const Workbench&) = delete;
 
+  const WorkbenchOptions& options() const;
+
   // Opens what the cell needs and makes its method once, on two images: an
   // error that would end the cell ends it here, in a moment. Throws what
   // opening and making them throws.

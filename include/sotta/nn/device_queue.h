@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <c10/core/Device.h>
+#include <c10/core/StreamGuard.h>
+
+namespace sotta {
+
+// While it lives, what this thread asks of a GPU goes into a queue (CUDA: a
+// stream) of its own, so that several threads' work runs side by side. What
+// others are to use must be waited for. Nothing on a CPU.
+//
+// LibTorch has kMost of them; further threads share them, which is slower, and
+// wrong while one of them is recorded (StepGraph).
+class OwnQueue {
+ public:
+  static constexpr int64_t kMost = 32;
+
+  explicit OwnQueue(at::Device device);
+
+ private:
+  std::optional<c10::StreamGuard> guard_;
+};
+
+}  // namespace sotta

@@ -1,0 +1,16 @@
+#include "sotta/nn/device_queue.h"
+
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+TEST(DeviceQueue, IsNothingOnTheCpu) {
+  const OwnQueue queue(at::kCPU);
+  const at::Tensor sum = at::ones({3}).sum();
+  EXPECT_EQ(sum.item<double>(), 3);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -8,6 +8,7 @@
 
 #include "sotta/core/allocator.h"
 #include "sotta/core/error.h"
+#include "sotta/core/log.h"
 #include "sotta/core/options.h"
 #include "sotta/core/version.h"
 
@@ -34,6 +35,10 @@ void check_verb(const CLI::App& program, const std::string& verb) {
 
 int main(int argc, char** argv) {
   sotta::keep_freed_memory();
+  sotta::set_log_sink([](sotta::LogLevel level, const std::string& message) {
+    if (level == sotta::LogLevel::kWarning)
+      std::cerr << "sotta: " << message << "\n";
+  });
   CLI::App program("Robust test-time adaptation of image classifiers.",
                    "sotta");
   program.set_version_flag("--version", sotta::version());

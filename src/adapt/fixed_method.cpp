@@ -2,13 +2,22 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "sotta/nn/replayed.h"
+
 namespace sotta {
 namespace {
 
 class FixedMethod : public Method {
  public:
   FixedMethod(const MethodContext& context, NormStats stats)
-      : model_(context.model), stats_(stats) {}
+      : model_(context.model),
+        stats_(stats),
+        look_(
+            [this](const at::Tensor& images) -> std::vector<at::Tensor> {
+              const at::Tensor logits = predict(images);
+              return {logits, pack_prediction(logits)};
+            },
+            context.replay) {}
 
   at::Tensor predict(const at::Tensor& images) const override {
     const at::NoGradGuard no_gradients;
@@ -16,12 +25,10 @@ class FixedMethod : public Method {
   }
 
   Observation observe(const at::Tensor& images, bool) override {
-    Observation seen;
-    seen.logits = predict(images);
-    seen.prediction = classify(seen.logits);
-    seen.verdicts.assign(static_cast<size_t>(images.size(0)),
-                         Verdict::kNotScreened);
-    return seen;
+    const auto seen = look_(images);
+    return {seen[0], read_prediction(seen[1]),
+            std::vector<Verdict>(static_cast<size_t>(images.size(0)),
+                                 Verdict::kNotScreened)};
   }
 
   UpdateReport update() override {
@@ -38,6 +45,7 @@ class FixedMethod : public Method {
  private:
   std::shared_ptr<const Classifier> model_;
   NormStats stats_;
+  Replayed look_;  // images -> logits, prediction
 };
 
 }  // namespace

@@ -13,7 +13,13 @@ MemoryMethod::MemoryMethod(const MethodContext& context,
       memory_(std::move(memory), capacity, context.model->classes(),
               context.rng.child("memory")),
       model_(context.model),
-      measure_loss_after_(context.measure_loss_after) {}
+      measure_loss_after_(context.measure_loss_after),
+      look_(
+          [this](const at::Tensor& images) -> std::vector<at::Tensor> {
+            const at::Tensor logits = predict(images);
+            return {logits, pack_prediction(logits)};
+          },
+          context.replay) {}
 
 at::Tensor MemoryMethod::predict(const at::Tensor& images) const {
   const at::NoGradGuard no_gradients;
@@ -21,11 +27,9 @@ at::Tensor MemoryMethod::predict(const at::Tensor& images) const {
 }
 
 Observation MemoryMethod::observe(const at::Tensor& images, bool) {
-  Observation seen;
-  seen.logits = predict(images);
-  seen.prediction = classify(seen.logits);
-  seen.verdicts = memory_.offer(images, seen.prediction);
-  return seen;
+  const auto seen = look_(images);
+  const Prediction prediction = read_prediction(seen[1]);
+  return {seen[0], prediction, memory_.offer(images, prediction)};
 }
 
 UpdateReport MemoryMethod::update() {

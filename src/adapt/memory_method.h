@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "sotta/adapt/method.h"
+#include "sotta/nn/replayed.h"
 
 #include "adapt/image_memory.h"
 
@@ -37,12 +38,13 @@ class MemoryMethod : public Method {
   bool measures_loss_after() const { return measure_loss_after_; }
   at::Device device() const { return state_.affine.device(); }
 
-  ModelState state_;  // predicts
+  ModelState state_;  // predicts; stays where it is in memory
   ImageMemory memory_;
 
  private:
   std::shared_ptr<const Classifier> model_;
   bool measure_loss_after_;
+  Replayed look_;  // images -> logits, prediction
 };
 
 }  // namespace sotta

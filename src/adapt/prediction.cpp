@@ -7,12 +7,19 @@
 namespace sotta {
 
 Prediction classify(const at::Tensor& logits) {
+  return read_prediction(pack_prediction(logits));
+}
+
+at::Tensor pack_prediction(const at::Tensor& logits) {
   const at::Tensor scores = logits.detach();
   const auto [confidences, labels] = scores.softmax(1).max(1);
   // Labels are exact as floats up to 2^24 classes.
-  const at::Tensor packed =
-      at::stack({confidences, labels.to(at::kFloat), entropy(scores)}).cpu();
-  return {packed[1].to(at::kLong), packed[0], packed[2]};
+  return at::stack({confidences, labels.to(at::kFloat), entropy(scores)});
+}
+
+Prediction read_prediction(const at::Tensor& packed) {
+  const at::Tensor here = packed.cpu();
+  return {here[1].to(at::kLong), here[0], here[2]};
 }
 
 }  // namespace sotta

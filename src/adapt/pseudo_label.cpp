@@ -3,23 +3,21 @@
 #include "sotta/nn/losses.h"
 
 #include "adapt/checks.h"
-#include "adapt/window_step.h"
+#include "adapt/whole_window_step.h"
 
 namespace sotta {
 namespace {
 
-class PseudoLabel : public WindowStep {
+class PseudoLabel : public WholeWindowStep {
  public:
   PseudoLabel(const MethodContext& context, const PseudoLabelOptions& options)
-      : WindowStep(context, make_adam({options.learning_rate, 0.9, 0.999, 1e-8,
-                                       options.weight_decay})) {}
+      : WholeWindowStep(context, make_adam({options.learning_rate, 0.9, 0.999,
+                                            1e-8, options.weight_decay})) {}
 
  private:
   // All samples, however unsure.
-  UpdateReport adapt(const Pass& window) override {
-    return descend_on_all(window, [](const Pass& pass) {
-      return pseudo_label_loss(pass.result.logits).mean();
-    });
+  at::Tensor loss_of(const Pass& pass) const override {
+    return pseudo_label_loss(pass.result.logits).mean();
   }
 };
 

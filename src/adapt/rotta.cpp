@@ -65,7 +65,7 @@ class Rotta : public MemoryMethod {
     const at::Tensor view = augment(images, augment_rng_);
     const at::Tensor before = student_.affine.clone();
 
-    ModelState state = student_;  // its statistics stay those of before
+    ModelState state = student_.clone_norm();  // the statistics of before
     state.affine = as_leaf(student_.affine);
     const Pass pass = run_student(view, target, state);
     const at::Tensor gradient = gradient_of(pass.loss, state.affine);
@@ -120,8 +120,8 @@ class Rotta : public MemoryMethod {
     return NormStats::blended(options_.batch_share);
   }
   static void take_statistics(ModelState& state, const ForwardResult& result) {
-    state.running_mean = result.batch_mean;
-    state.running_var = result.batch_var;
+    state.running_mean.copy_(result.batch_mean);
+    state.running_var.copy_(result.batch_var);
   }
 
   RottaOptions options_;

@@ -102,8 +102,7 @@ void StateArchive::operator()(const std::string& name, at::Tensor& value) {
   }
   const at::Tensor stored = find(name, /*required=*/true);
   check_form(name, stored, value.scalar_type(), value.sizes());
-  assignments_.emplace_back(
-      [&value, stored] { value = stored.to(value.device()).clone(); });
+  assignments_.emplace_back([&value, stored] { value.copy_(stored); });
 }
 
 void StateArchive::varying(const std::string& name, at::Tensor& value,

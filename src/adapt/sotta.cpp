@@ -47,7 +47,10 @@ class Sotta : public MemoryMethod {
         mask_(trainable_mask(model(), options.frozen)),
         optimiser_(make_adam(
             {options.learning_rate, 0.9, 0.999, 1e-8, options.weight_decay},
-            mask_)) {}
+            mask_)),
+        replay_(context.replay),
+        step_([this](const at::Tensor& images) { return make_step(images); },
+              context.replay) {}
 
   void exchange(StateArchive& archive) override {
     archive("affine", state_.affine);
@@ -63,31 +66,46 @@ class Sotta : public MemoryMethod {
 
  private:
   UpdateReport learn(const at::Tensor& images) override {
+    optimiser_->begin_step(state_.affine, replay_);
+    const auto numbers = step_(images);
     UpdateReport report;
-    const at::Tensor before = state_.affine.clone();
+    report.applied = true;
+    report.loss = numbers[0];
+    report.gradient_norm = numbers[1];
+    report.parameter_change = numbers[2];
+    if (options_.sharpness) {
+      report.perturbed_loss = numbers[3];
+      report.perturbation_norm = numbers[4];
+    }
+    if (measures_loss_after()) report.loss_after = loss_now(images);
+    if (options_.memory == "hus_cleared") memory_.clear();
+    return report;
+  }
 
+  // All device's work of an update. Gives the report's numbers: loss, norms of
+  // gradient and parameter change, those of the sharpness step.
+  std::vector<at::Tensor> make_step(const at::Tensor& images) {
+    const at::Tensor before = state_.affine.clone();
     Pass pass = run(images, before);
     at::Tensor gradient = pass.gradient;
-    report.loss = pass.loss;
-    report.gradient_norm = gradient.norm();
+    std::vector<at::Tensor> numbers = {pass.loss, gradient.norm()};
     blend_statistics(pass.result);
 
+    std::vector<at::Tensor> sharpness_numbers;
     if (options_.sharpness) {
       const at::Tensor sharpest =
           sharpest_point(before, gradient, options_.sharpness_radius);
       pass = run(images, sharpest);
       gradient = pass.gradient;
-      report.perturbed_loss = pass.loss;
-      report.perturbation_norm = sharpest.sub(before).norm();
+      sharpness_numbers = {pass.loss, sharpest.sub(before).norm()};
     }
     if (options_.stats_updates == 2) blend_statistics(pass.result);
 
-    optimiser_->step(state_.affine, gradient);
-    report.parameter_change = state_.affine.sub(before).norm();
-    report.applied = true;
-    if (measures_loss_after()) report.loss_after = loss_now(images);
-    if (options_.memory == "hus_cleared") memory_.clear();
-    return report;
+    optimiser_->take_step(state_.affine, gradient);
+    numbers.push_back(state_.affine.sub(before).norm());
+    numbers.insert(numbers.end(), sharpness_numbers.begin(),
+                   sharpness_numbers.end());
+    return numbers;
   }
 
   struct Pass {
@@ -128,6 +146,8 @@ class Sotta : public MemoryMethod {
   SottaOptions options_;
   at::Tensor mask_;
   std::unique_ptr<Optimiser> optimiser_;
+  bool replay_;
+  Replayed step_;  // make_step()
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "sotta/nn/losses.h"
 
 #include "adapt/checks.h"
-#include "adapt/window_step.h"
+#include "adapt/whole_window_step.h"
 
 namespace sotta {
 namespace {
@@ -16,17 +16,15 @@ std::unique_ptr<Optimiser> make_optimiser(const TentOptions& options) {
       {options.learning_rate, 0.9, 0.999, 1e-8, options.weight_decay});
 }
 
-class Tent : public WindowStep {
+class Tent : public WholeWindowStep {
  public:
   Tent(const MethodContext& context, const TentOptions& options)
-      : WindowStep(context, make_optimiser(options)), options_(options) {}
+      : WholeWindowStep(context, make_optimiser(options)), options_(options) {}
 
  private:
-  UpdateReport adapt(const Pass& window) override {
-    return descend_on_all(window, [this](const Pass& pass) {
-      const at::Tensor loss = entropy(pass.result.logits).mean();
-      return options_.entropy_per_class ? loss.div(model().classes()) : loss;
-    });
+  at::Tensor loss_of(const Pass& pass) const override {
+    const at::Tensor loss = entropy(pass.result.logits).mean();
+    return options_.entropy_per_class ? loss.div(model().classes()) : loss;
   }
 
   TentOptions options_;

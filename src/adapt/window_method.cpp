@@ -25,14 +25,18 @@ WindowMethod::Pass WindowMethod::run(const at::Tensor& images,
   const at::AutoGradMode with_gradients(true);
   ModelState state = state_;
   state.affine = affine;
-  return {images, affine, model_->forward(images, state, NormStats::batch())};
+  return {images,
+          affine,
+          model_->forward(images, state, NormStats::batch()),
+          {},
+          {}};
 }
 
 Observation WindowMethod::observe(const at::Tensor& images,
                                   bool completes_window) {
   at::Tensor logits;
-  if (completes_window && !waiting_.defined()) {
-    ready_ = run(images, as_leaf(state_.affine));
+  if (is_whole(completes_window)) {
+    make_ready(run(images, as_leaf(state_.affine)));
     logits = ready_.result.logits.detach();
   } else {
     logits = predict(images);
@@ -67,8 +71,11 @@ at::Tensor WindowMethod::loss_after(const at::Tensor& images,
                                     const Loss& loss) const {
   if (!measure_loss_after_) return {};
   const at::NoGradGuard no_gradients;
-  return loss({images, state_.affine,
-               model_->forward(images, state_, NormStats::batch())});
+  return loss({images,
+               state_.affine,
+               model_->forward(images, state_, NormStats::batch()),
+               {},
+               {}});
 }
 
 void WindowMethod::exchange(StateArchive& archive) {

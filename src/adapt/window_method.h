@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 
@@ -31,6 +32,10 @@ class WindowMethod : public Method {
     at::Tensor images;
     at::Tensor affine;
     ForwardResult result;
+
+    // A replayed pass comes with these in place of the above two.
+    at::Tensor loss;
+    at::Tensor gradient;
   };
 
   // A loss as a function of a pass.
@@ -38,6 +43,14 @@ class WindowMethod : public Method {
 
   // Runs a pass with gradients from `affine` on.
   Pass run(const at::Tensor& images, const at::Tensor& affine) const;
+
+  // Whether a part of a window that completes it is all of it.
+  bool is_whole(bool completes_window) const {
+    return completes_window && !waiting_.defined();
+  }
+
+  // Keeps the whole window's pass for the update.
+  void make_ready(Pass pass) { ready_ = std::move(pass); }
 
   // The update proper. Gradients are on.
   virtual UpdateReport adapt(const Pass& pass) = 0;

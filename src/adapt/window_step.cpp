@@ -13,8 +13,10 @@ WindowStep::WindowStep(const MethodContext& context,
 UpdateReport WindowStep::descend(const Pass& pass, const Loss& loss) {
   UpdateReport report;
   const at::Tensor before = state_.affine.clone();
-  const at::Tensor value = loss(pass);
-  const at::Tensor gradient = gradient_of(value, pass.affine);
+  const bool replayed = pass.gradient.defined();
+  const at::Tensor value = replayed ? pass.loss : loss(pass);
+  const at::Tensor gradient =
+      replayed ? pass.gradient : gradient_of(value, pass.affine);
   optimiser_->step(state_.affine, gradient);
 
   report.applied = true;
@@ -22,13 +24,6 @@ UpdateReport WindowStep::descend(const Pass& pass, const Loss& loss) {
   report.loss_after = loss_after(pass.images, loss);
   report.gradient_norm = gradient.norm();
   report.parameter_change = state_.affine.sub(before).norm();
-  return report;
-}
-
-UpdateReport WindowStep::descend_on_all(const Pass& pass, const Loss& loss) {
-  UpdateReport report = descend(pass, loss);
-  report.verdicts.assign(static_cast<size_t>(pass.images.size(0)),
-                         Verdict::kAdmitted);
   return report;
 }
 

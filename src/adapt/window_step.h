@@ -18,11 +18,8 @@ class WindowStep : public WindowMethod {
   WindowStep(const MethodContext& context,
              std::unique_ptr<Optimiser> optimiser);
 
-  // One step down the gradient of the loss.
+  // One step down the gradient of the loss, or of the pass's own if it has one.
   UpdateReport descend(const Pass& pass, const Loss& loss);
-
-  // Likewise, for losses that every sample of the window takes part in.
-  UpdateReport descend_on_all(const Pass& pass, const Loss& loss);
 
  private:
   std::unique_ptr<Optimiser> optimiser_;

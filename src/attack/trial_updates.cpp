@@ -74,6 +74,12 @@ Snapshot with_published_traces(const Snapshot& before, const Snapshot& after) {
 TrialUpdates::TrialUpdates(Adapter& adapter, bool keep_traces)
     : adapter_(adapter), keep_traces_(keep_traces) {}
 
+// A copy of what a method changes: of most only the norm layers.
+ModelState TrialUpdates::copy(const ModelState& state) const {
+  const bool own_body = !state.body.is_same(adapter_.model().source().body);
+  return own_body ? state.clone() : state.clone_norm();
+}
+
 TrialUpdates::Outcome TrialUpdates::run(const at::Tensor& images) {
   if (before_.tensors.empty()) before_ = adapter_.snapshot();
   const Method& method = adapter_.method();
@@ -81,8 +87,7 @@ TrialUpdates::Outcome TrialUpdates::run(const at::Tensor& images) {
 
   adapter_.rehearse(images);
   ++count_;
-  // take_back() gives the method new tensors, so these stay as they are.
-  const Outcome outcome{method.state(), method.trained_state()};
+  const Outcome outcome{copy(method.state()), copy(method.trained_state())};
   adapter_.take_back(keep_traces_
                          ? with_published_traces(before_, adapter_.snapshot())
                          : before_);

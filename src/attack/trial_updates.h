@@ -27,6 +27,8 @@ class TrialUpdates {
   int64_t count() const { return count_; }
 
  private:
+  ModelState copy(const ModelState& state) const;
+
   Adapter& adapter_;
   bool keep_traces_;
   Snapshot before_;  // taken by the first trial

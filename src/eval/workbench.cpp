@@ -220,6 +220,7 @@ RunTask Workbench::prepare(const Cell& cell) {
   task.context.model = store_->model(cell)->classifier;
   task.context.rng = Rng(static_cast<uint64_t>(cell.stream.seed));
   task.context.update_interval = cell.stream.window;
+  task.context.replay = store_->options().replay;
   task.context.source_images =
       store_->source_images(cell)->to(store_->options().device);
   std::shared_ptr<const SourceOutputs> outputs;

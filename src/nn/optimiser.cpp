@@ -7,9 +7,12 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/upload.h"
 
 namespace sotta {
 namespace {
@@ -45,28 +48,40 @@ class FlatOptimiser : public Optimiser {
   }
 
   void step(const at::Tensor& parameters, const at::Tensor& gradient) final {
-    check_shape("gradient", gradient, parameters);
-    require(gradient.scalar_type() == parameters.scalar_type(), "gradient",
-            "expected the parameters' element type");
-    if (frozen_.defined()) check_shape("mask", frozen_, parameters);
-    for (const auto& [name, tensor] : state_.tensors)
-      if (tensor.defined()) check_shape(name, tensor, parameters);
+    check_gradient(parameters, gradient);
+    begin_step(parameters, /*recorded=*/false);
+    take_step(parameters, gradient);
+  }
 
-    const at::NoGradGuard no_grad;
+  void begin_step(const at::Tensor& parameters, bool recorded) final {
+    if (frozen_.defined()) check_shape("mask", frozen_, parameters);
+    for (auto& [name, tensor] : state_.tensors) {
+      if (state_.steps > 0) check_shape(name, tensor, parameters);
+      if (!tensor.defined() || tensor.sizes() != parameters.sizes())
+        tensor = at::zeros_like(parameters);
+    }
     ++state_.steps;
+    prepare(parameters, recorded);
+  }
+
+  void take_step(const at::Tensor& parameters,
+                 const at::Tensor& gradient) final {
+    check_gradient(parameters, gradient);
+    const at::NoGradGuard no_grad;
     apply(parameters, effective(gradient.detach(), parameters));
   }
 
-  void reset() final {
-    state_.steps = 0;
-    for (auto& [name, tensor] : state_.tensors)
-      tensor = at::Tensor();
+  void reset() final { set_state({}); }
+
+  State state() const final {
+    State result = state_;
+    for (auto& [name, tensor] : result.tensors)
+      tensor = state_.steps > 0 ? tensor.clone() : at::Tensor();
+    return result;
   }
 
-  State state() const final { return copy(state_); }
-
   void set_state(const State& state) final {
-    State accepted = copy(state);
+    State accepted = state;
     for (const auto& [name, tensor] : state.tensors)
       require(state_.tensors.count(name) == 1, "optimiser state",
               "\"" + name + "\" belongs to another kind of optimiser");
@@ -74,12 +89,16 @@ class FlatOptimiser : public Optimiser {
       require(accepted.tensors[name].defined() == (state.steps > 0),
               "optimiser state",
               "\"" + name + "\" must be there after a first step, not before");
-    state_ = std::move(accepted);
+    state_.steps = state.steps;
+    for (auto& [name, tensor] : state_.tensors)
+      overwrite(tensor, accepted.tensors[name]);
   }
 
  protected:
-  // One step along a gradient that already has decay and mask in it. The
-  // number of this step, counted from 1, is steps().
+  // What depends on the number of the step, which is steps(), counted from 1.
+  virtual void prepare(const at::Tensor& /*parameters*/, bool /*recorded*/) {}
+
+  // The step along a gradient that already has decay and mask in it.
   virtual void apply(const at::Tensor& parameters,
                      const at::Tensor& gradient) = 0;
 
@@ -99,11 +118,23 @@ class FlatOptimiser : public Optimiser {
     return result;
   }
 
-  static State copy(const State& state) {
-    State result = state;
-    for (auto& [name, tensor] : result.tensors)
-      if (tensor.defined()) tensor = tensor.detach().clone();
-    return result;
+  static void check_gradient(const at::Tensor& parameters,
+                             const at::Tensor& gradient) {
+    check_shape("gradient", gradient, parameters);
+    require(gradient.scalar_type() == parameters.scalar_type(), "gradient",
+            "expected the parameters' element type");
+  }
+
+  // In place if there is a place: a recording may know it. Before the first
+  // step there is nothing, or zeros.
+  static void overwrite(at::Tensor& mine, const at::Tensor& theirs) {
+    if (!theirs.defined()) {
+      if (mine.defined()) mine.zero_();
+    } else if (mine.defined() && mine.sizes() == theirs.sizes()) {
+      mine.copy_(theirs);
+    } else {
+      mine = theirs.detach().clone();
+    }
   }
 
   double weight_decay_;
@@ -119,28 +150,43 @@ class Adam final : public FlatOptimiser {
         options_(options) {}
 
  private:
+  // A recording replays numbers, so there they come from tensors.
+  void prepare(const at::Tensor& parameters, bool recorded) override {
+    const auto step = static_cast<double>(steps());
+    rate_ = -options_.learning_rate / (1 - std::pow(options_.beta1, step));
+    root_ = std::sqrt(1 - std::pow(options_.beta2, step));
+    recorded_ = recorded;
+    if (!recorded) return;
+    const at::Tensor numbers =
+        at::tensor({rate_, root_}, at::kDouble).to(parameters.scalar_type());
+    if (!numbers_.defined())
+      numbers_ = at::empty({2}, parameters.options().requires_grad(false));
+    numbers_.copy_(upload(numbers, parameters.device()));
+  }
+
   // The order of operations is torch.optim.Adam's: another rounds differently.
   void apply(const at::Tensor& parameters,
              const at::Tensor& gradient) override {
-    at::Tensor& first = tensor("first_moment");
-    at::Tensor& second = tensor("second_moment");
-    if (!first.defined()) {
-      first = at::zeros_like(gradient);
-      second = at::zeros_like(gradient);
-    }
-    const auto& [learning_rate, beta1, beta2, epsilon, decay] = options_;
+    const at::Tensor& first = tensor("first_moment");
+    const at::Tensor& second = tensor("second_moment");
+    const double beta1 = options_.beta1, beta2 = options_.beta2;
     first.mul_(beta1).add_(gradient, 1 - beta1);
     second.mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
 
-    const auto step = static_cast<double>(steps());
-    const double first_correction = 1 - std::pow(beta1, step);
-    const double second_correction = 1 - std::pow(beta2, step);
-    const at::Tensor scale =
-        second.sqrt().div_(std::sqrt(second_correction)).add_(epsilon);
-    parameters.addcdiv_(first, scale, -learning_rate / first_correction);
+    at::Tensor scale = second.sqrt();
+    if (recorded_) {
+      scale.div_(numbers_[1]).add_(options_.epsilon);
+      parameters.addcmul_(first.div(scale), numbers_[0]);
+    } else {
+      scale.div_(root_).add_(options_.epsilon);
+      parameters.addcdiv_(first, scale, rate_);
+    }
   }
 
   AdamOptions options_;
+  double rate_ = 0, root_ = 1;  // of this step
+  bool recorded_ = false;
+  at::Tensor numbers_;  // both of them, where a recording reads them
 };
 
 class Sgd final : public FlatOptimiser {
@@ -158,11 +204,8 @@ class Sgd final : public FlatOptimiser {
              const at::Tensor& gradient) override {
     at::Tensor direction = gradient;
     if (options_.momentum != 0) {
-      at::Tensor& momentum = tensor("momentum");
-      if (momentum.defined())
-        momentum.mul_(options_.momentum).add_(gradient);
-      else
-        momentum = gradient.clone();
+      const at::Tensor& momentum = tensor("momentum");
+      momentum.mul_(options_.momentum).add_(gradient);
       direction = options_.nesterov ? gradient.add(momentum, options_.momentum)
                                     : momentum;
     }

@@ -11,10 +11,10 @@
 
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
+#include "sotta/nn/step_graph.h"
 
 #include "train/epoch_plan.h"
 #include "train/schedule.h"
-#include "train/step_graph.h"
 
 namespace sotta {
 namespace {

@@ -192,6 +192,19 @@ TEST_P(EveryOptimiser, ContinuesFromASavedState) {
   EXPECT_TRUE(copy.equal(parameters));
 }
 
+TEST_P(EveryOptimiser, RecordableHalvesMakeTheSameStep) {
+  const auto whole = GetParam().make({}), halves = GetParam().make({});
+  const at::Tensor expected = waves(50, 0.7), found = expected.clone();
+  for (int step = 0; step < 4; ++step) {
+    const at::Tensor gradient = waves(50, 0.3 + step);
+    whole->step(expected, gradient);
+    halves->begin_step(found, /*recorded=*/true);
+    halves->take_step(found, gradient);
+    EXPECT_TRUE(testing::close(found, expected, 1e-7, 1e-6));
+  }
+  EXPECT_EQ(halves->state().steps, 4);
+}
+
 TEST_P(EveryOptimiser, ResetForgetsEverything) {
   const auto optimiser = GetParam().make({});
   const at::Tensor gradient = waves(50, 0.3);

@@ -13,6 +13,7 @@
 #include "sotta/eval/grid.h"
 #include "sotta/eval/run_grid.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/device_queue.h"
 
 #include "commands.h"
 #include "config_file.h"
@@ -33,6 +34,7 @@ struct BenchFlags {
   std::string device = "cpu";
   EngineOptions engine;
   std::string precision = to_text(Precision::kFloat32);
+  bool replay = WorkbenchOptions().replay;
   int64_t threads = 0;
   int64_t jobs = 1;
   std::string shard;
@@ -160,6 +162,10 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   options.device = parse_device(flags.device);
   options.engine = flags.engine;
   options.precision = parse_precision(flags.precision);
+  require(!flags.replay || flags.jobs <= OwnQueue::kMost, "--replay",
+          "expected at most " + std::to_string(OwnQueue::kMost) +
+              " jobs, got " + std::to_string(flags.jobs));
+  options.replay = flags.replay;
   options.jobs = flags.jobs;
   return options;
 }
@@ -234,6 +240,10 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
   add_device_flags(command, flags.device, flags.threads);
   add_option_flags(command, flags.engine);
   command.add_option("--precision", flags.precision, "fp32, tf32 or bf16")
+      ->capture_default_str();
+  command
+      .add_option("--replay", flags.replay,
+                  "on a GPU, record a window's work and replay it")
       ->capture_default_str();
   command
       .add_option("--jobs", flags.jobs,

@@ -30,6 +30,10 @@ struct MethodContext {
   // undefined if there are none.
   at::Tensor source_images;
 
+  // On a GPU, record the work of a full window and replay it? Changes speed
+  // alone.
+  bool replay = false;
+
   // Spend one more forward pass per update on UpdateReport::loss_after?
   bool measure_loss_after = false;
 };

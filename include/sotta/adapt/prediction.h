@@ -13,4 +13,9 @@ struct Prediction {
 
 Prediction classify(const at::Tensor& logits);
 
+// Its two halves: [3, N] where the logits are, which never waits, and the
+// transfer of that.
+at::Tensor pack_prediction(const at::Tensor& logits);
+Prediction read_prediction(const at::Tensor& packed);
+
 }  // namespace sotta

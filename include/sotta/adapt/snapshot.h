@@ -36,7 +36,8 @@ class StateArchive {
   // For loading: values are checked now and set by commit().
   static StateArchive from(const Snapshot& snapshot);
 
-  // A tensor of a fixed shape and element type; loading others is an error.
+  // A tensor of a fixed shape and element type; loading others is an error. It
+  // is loaded in place: a recording may know where it lies.
   void operator()(const std::string& name, at::Tensor& value);
 
   // A float tensor that may be undefined; loaded to `device`. In `shape` -1

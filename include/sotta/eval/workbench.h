@@ -18,6 +18,7 @@ struct WorkbenchOptions {
   at::Device device = at::Device(at::kCPU);
   EngineOptions engine;
   Precision precision = Precision::kFloat32;
+  bool replay = false;  // MethodContext::replay
 
   // Cells that run side by side: so many streams' data are held at a time.
   int64_t jobs = 1;

@@ -23,6 +23,14 @@ class Optimiser {
   virtual void step(const at::Tensor& parameters,
                     const at::Tensor& gradient) = 0;
 
+  // step() in two halves, for steps that are recorded and replayed: the first
+  // counts and stays outside the recording, the second is all device's work.
+  // `recorded` says that the second may be a replay: what changes from step to
+  // step is then read from tensors.
+  virtual void begin_step(const at::Tensor& parameters, bool recorded) = 0;
+  virtual void take_step(const at::Tensor& parameters,
+                         const at::Tensor& gradient) = 0;
+
   // Forgets all earlier steps.
   virtual void reset() = 0;
 
@@ -36,7 +44,8 @@ class Optimiser {
   // A copy: later steps do not change it.
   virtual State state() const = 0;
 
-  // Continues as the optimiser that gave this state would. Throws
+  // Continues as the optimiser that gave this state would; its own tensors stay
+  // where they are in memory. Throws
   // Error(kInvalid), and changes nothing, if it comes from another kind.
   virtual void set_state(const State& state) = 0;
 };

@@ -1,4 +1,3 @@
-#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
@@ -6,50 +5,50 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <torch/cuda.h>
 
 #include "sotta/core/log.h"
+#include "sotta/nn/device_queue.h"
 #include "sotta/nn/out_of_memory.h"
-
-#include "train/step_graph.h"
+#include "sotta/nn/step_graph.h"
 
 namespace sotta {
-namespace {
-
-// Libraries set themselves up and try their algorithms in the first runs, which
-// must not be recorded.
-constexpr int64_t kPlainRuns = 8;
-
-}  // namespace
 
 struct StepGraph::Recording {
   at::cuda::CUDAGraph graph;
 };
 
-StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay)
+StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay,
+                     int64_t plain_runs)
     : work_(std::move(work)),
       device_(device),
-      replay_(replay && device.is_cuda()) {}
+      replay_(replay && device.is_cuda()),
+      plain_runs_(plain_runs) {}
 
 StepGraph::~StepGraph() = default;
 
 void StepGraph::run() {
   if (recording_) return recording_->graph.replay();
-  if (replay_ && plain_runs_ >= kPlainRuns && record())
+  if (replay_ && plain_runs_ <= 0 && record())
     return recording_->graph.replay();
   work_();
-  ++plain_runs_;
+  --plain_runs_;
 }
 
 // Recording does none of the work. What cannot be recorded still can be done.
 bool StepGraph::record() {
-  torch::cuda::synchronize(device_.index());
+  // Not for the whole device: other threads may be recording on it.
+  wait_for(device_);
+  // The default stream cannot be recorded. A thread's own can, and no other
+  // thread must use what is being recorded.
   const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
-  // The default stream cannot be recorded.
-  const c10::StreamGuard aside(cuda.getStreamFromGlobalPool(device_));
+  const c10::Stream current = cuda.getStream(device_);
+  const c10::StreamGuard aside(current == cuda.getDefaultStream(device_)
+                                   ? cuda.getStreamFromGlobalPool(device_)
+                                   : current);
   auto recording = std::make_unique<Recording>();
   try {
-    recording->graph.capture_begin();
+    // Other threads may go on with theirs.
+    recording->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     work_();
     recording->graph.capture_end();
   } catch (const std::exception& error) {
@@ -61,8 +60,8 @@ bool StepGraph::record() {
     }
     replay_ = false;
     log(LogLevel::kWarning,
-        std::string("steps cannot be replayed on this device, training goes on "
-                    "without: ") +
+        std::string("work cannot be recorded on this device, it goes on "
+                    "launch by launch: ") +
             error.what());
     return false;
   }
@@ -72,7 +71,7 @@ bool StepGraph::record() {
 
 void StepGraph::forget() {
   recording_.reset();
-  plain_runs_ = 0;
+  plain_runs_ = kPlainRuns;
 }
 
 }  // namespace sotta

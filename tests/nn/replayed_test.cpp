@@ -1,0 +1,67 @@
+#include "sotta/nn/replayed.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+namespace sotta {
+namespace {
+
+// On the CPU nothing is recorded; how inputs and outputs are handed over can be
+// seen there all the same. tests/gpu has the rest.
+class ReplayedCalls : public ::testing::Test {
+ protected:
+  // A running sum of all inputs, beside twice the input.
+  Replayed calls{[this](const at::Tensor& input) {
+                   places.push_back(input.data_ptr());
+                   total.add_(input.sum());
+                   return std::vector<at::Tensor>{input * 2, total};
+                 },
+                 /*replay=*/true};
+  at::Tensor total = at::zeros({});
+  std::vector<void*> places;
+};
+
+TEST_F(ReplayedCalls, GiveWhatTheFunctionGives) {
+  double expected = 0;
+  for (int i = 1; i <= 8; ++i) {
+    const auto results = calls(at::full({2, 2}, i));
+    expected += 4 * i;
+    EXPECT_TRUE(results[0].equal(at::full({2, 2}, 2 * i)));
+    EXPECT_EQ(results[1].item<double>(), expected);
+  }
+}
+
+TEST_F(ReplayedCalls, ReadOnePlaceOnceAShapeStays) {
+  std::vector<at::Tensor> inputs;
+  for (int i = 0; i < 6; ++i) {
+    inputs.push_back(at::full({3}, i));
+    calls(inputs.back());
+  }
+  EXPECT_EQ(places[2], inputs[2].data_ptr());
+  EXPECT_NE(places[3], inputs[3].data_ptr());
+  EXPECT_EQ(places[4], places[3]);
+  EXPECT_EQ(places[5], places[3]);
+}
+
+TEST_F(ReplayedCalls, OtherShapesAndTypesAreCalledAsTheyAre) {
+  for (int i = 0; i < 5; ++i)
+    calls(at::full({3}, i));
+  const at::Tensor longer = at::full({4}, 1), bytes = longer.to(at::kByte);
+  EXPECT_EQ(calls(longer)[0].numel(), 4);
+  EXPECT_EQ(calls(bytes)[0].scalar_type(), at::kByte);
+  EXPECT_EQ(places[5], longer.data_ptr());
+  EXPECT_EQ(places[6], bytes.data_ptr());
+}
+
+TEST_F(ReplayedCalls, ResultsStayAsTheyAre) {
+  std::vector<at::Tensor> kept;
+  for (int i = 0; i < 6; ++i)
+    kept.push_back(calls(at::full({1}, i))[0]);
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(kept[static_cast<size_t>(i)].item<double>(), 2 * i);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,6 +1,7 @@
 #include "prediction_writer.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -14,7 +15,9 @@
 namespace sotta::cli {
 namespace {
 
-std::string decimal(double value) {
+// `none` stands for what is no number: a network's weights may be broken.
+std::string decimal(double value, const char* none) {
+  if (!std::isfinite(value)) return none;
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
   return text;
@@ -81,9 +84,9 @@ class JsonLines : public PredictionWriter {
     stream() << "{\"index\":" << line.index
              << ",\"name\":" << json_text(line.name)
              << ",\"label\":" << line.label
-             << ",\"confidence\":" << decimal(line.confidence)
-             << ",\"entropy\":" << decimal(line.entropy) << ",\"verdict\":\""
-             << line.verdict << "\"}\n";
+             << ",\"confidence\":" << decimal(line.confidence, "null")
+             << ",\"entropy\":" << decimal(line.entropy, "null")
+             << ",\"verdict\":\"" << line.verdict << "\"}\n";
   }
 };
 
@@ -96,8 +99,8 @@ class Csv : public PredictionWriter {
  private:
   void write_line(const Line& line) override {
     stream() << line.index << ',' << csv_field(line.name) << ',' << line.label
-             << ',' << decimal(line.confidence) << ',' << decimal(line.entropy)
-             << ',' << line.verdict << "\n";
+             << ',' << decimal(line.confidence, "") << ','
+             << decimal(line.entropy, "") << ',' << line.verdict << "\n";
   }
 };
 

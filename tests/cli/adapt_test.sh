@@ -114,3 +114,19 @@ expect_code 0
 run sotta adapt --model "$model" --input images.npy
 expect_code 2
 expect_error 'no normalisation was given'
+
+# Weights that are no numbers: neither are the confidences.
+python3 - "$SOTTA_ROOT/tests/golden/methods/network.safetensors" <<'PYTHON'
+import json, struct, sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+size = struct.unpack('<Q', data[:8])[0]
+start = 8 + size + json.loads(data[8:8 + size])['fc.bias']['data_offsets'][0]
+data[start:start + 4] = struct.pack('<f', float('nan'))
+open('broken.safetensors', 'wb').write(data)
+PYTHON
+run sotta adapt --model broken.safetensors --input images.npy --method source
+expect_code 0
+expect_output '"confidence":null,"entropy":null'
+run sotta adapt --model broken.safetensors --input images.npy --method source --format csv
+expect_code 0
+expect_output ',,,not screened'

@@ -9,9 +9,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/pixels.h"
 #include "sotta/nn/upload.h"
-
-#include "adapt/images.h"
 
 namespace sotta {
 namespace {

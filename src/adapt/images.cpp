@@ -5,13 +5,9 @@
 #include <ATen/ops/cat.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/pixels.h"
 
 namespace sotta {
-
-at::Tensor as_floats(const at::Tensor& images) {
-  return images.scalar_type() == at::kByte ? images.to(at::kFloat).div_(255)
-                                           : images;
-}
 
 at::Tensor join_images(const at::Tensor& first, const at::Tensor& second) {
   if (!first.defined()) return second.clone();

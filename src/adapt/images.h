@@ -6,9 +6,6 @@
 
 namespace sotta {
 
-// Bytes as floats in [0, 1]; floats as they are.
-at::Tensor as_floats(const at::Tensor& images);
-
 // `first` (may be undefined) followed by `second`, as a copy: bytes if both are
 // bytes, else floats.
 at::Tensor join_images(const at::Tensor& first, const at::Tensor& second);

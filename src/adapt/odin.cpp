@@ -10,10 +10,10 @@
 
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
+#include "sotta/nn/pixels.h"
 #include "sotta/nn/upload.h"
 
 #include "adapt/checks.h"
-#include "adapt/images.h"
 
 namespace sotta {
 namespace {

@@ -10,6 +10,7 @@
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
+#include "sotta/nn/pixels.h"
 #include "sotta/nn/upload.h"
 
 #include "adapt/checks.h"

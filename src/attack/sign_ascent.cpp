@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/nn/gradient.h"
+#include "sotta/nn/pixels.h"
 #include "sotta/nn/upload.h"
 
 namespace sotta {
@@ -71,9 +72,7 @@ Victim find_victim(const Adapter& adapter, TrialUpdates& trials,
 AttackResult ascend(const Adapter& adapter, TrialUpdates& trials,
                     const AttackWindow& window, const AttackOptions& options) {
   const Sides sides = find_sides(window, window.images.device());
-  const at::Tensor pixels = window.images.scalar_type() == at::kByte
-                                ? window.images.to(at::kFloat).div_(255)
-                                : window.images;
+  const at::Tensor pixels = as_floats(window.images);
   at::Tensor perturbation =
       at::zeros_like(pixels.index_select(0, sides.malicious));
   at::Tensor images = pixels;

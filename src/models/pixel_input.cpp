@@ -4,6 +4,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/pixels.h"
 
 namespace sotta {
 
@@ -33,10 +34,7 @@ void PixelInput::check(const at::Tensor& images, at::Device device) const {
 at::Tensor PixelInput::normalise(const at::Tensor& images,
                                  at::Device device) const {
   check(images, device);
-  const at::Tensor pixels = images.scalar_type() == at::kByte
-                                ? images.to(at::kFloat).div_(255)
-                                : images;
-  return (pixels - mean_).div_(std_);
+  return (as_floats(images) - mean_).div_(std_);
 }
 
 }  // namespace sotta

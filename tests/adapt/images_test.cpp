@@ -16,11 +16,6 @@ at::Tensor floats(double value) {
   return at::full({1, 1, 1, 1}, value, at::kFloat);
 }
 
-TEST(Images, BytesBecomeFractions) {
-  EXPECT_FLOAT_EQ(as_floats(bytes(51)).item<float>(), 0.2f);
-  EXPECT_FLOAT_EQ(as_floats(floats(0.7)).item<float>(), 0.7f);
-}
-
 TEST(Images, JoinKeepsBytesAndConvertsMixtures) {
   EXPECT_EQ(join_images({}, bytes(1)).scalar_type(), at::kByte);
   EXPECT_EQ(join_images(bytes(1), bytes(2)).scalar_type(), at::kByte);

@@ -24,10 +24,7 @@ std::string percent(double share) {
 }  // namespace
 
 void validate(const GuardOptions& options) {
-  const std::vector<std::string> actions = {"off", "skip", "rollback", "reset"};
-  if (std::find(actions.begin(), actions.end(), options.action) ==
-      actions.end())
-    fail_unknown_name("guard", options.action, actions);
+  require_one_of("guard", options.action, {"off", "skip", "rollback", "reset"});
   require(options.max_parameter_change >= 0, "guard_max_parameter_change",
           "expected at least 0, got " + to_text(options.max_parameter_change));
   require_share(options.max_class_share, "guard_max_class_share");

@@ -1,6 +1,5 @@
 #include "adapt/checks.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "sotta/core/error.h"
@@ -34,12 +33,6 @@ void require_positive(const char* name, double value) {
 void require_not_negative(const char* name, double value) {
   check(name, value, value >= 0 && std::isfinite(value),
         "a number of at least 0");
-}
-
-void require_one_of(const char* name, const std::string& value,
-                    const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), value) == choices.end())
-    fail_unknown_name(name, value, choices);
 }
 
 }  // namespace sotta

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace sotta {
 
@@ -12,7 +10,5 @@ void require_within(const char* name, double value, double low, double high);
 void require_within(const char* name, int64_t value, int64_t low, int64_t high);
 void require_positive(const char* name, double value);
 void require_not_negative(const char* name, double value);
-void require_one_of(const char* name, const std::string& value,
-                    const std::vector<std::string>& choices);
 
 }  // namespace sotta

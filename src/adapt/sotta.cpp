@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "sotta/adapt/confidence_threshold.h"
+#include "sotta/core/options.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"

@@ -1,5 +1,6 @@
 #include "sotta/adapt/tent.h"
 
+#include "sotta/core/options.h"
 #include "sotta/nn/losses.h"
 
 #include "adapt/checks.h"

@@ -1,7 +1,5 @@
 #include "sotta/attack/attack.h"
 
-#include <algorithm>
-
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
@@ -82,11 +80,6 @@ std::vector<std::string> attack_modes() {
 }
 
 void validate(const AttackOptions& options) {
-  const auto require_one_of = [](const char* name, const std::string& value,
-                                 const std::vector<std::string>& choices) {
-    if (std::find(choices.begin(), choices.end(), value) == choices.end())
-      fail_unknown_name(name, value, choices);
-  };
   require_one_of("attack", options.mode, attack_modes());
   require_one_of("attack_weights", options.weights, {"adapted", "source"});
   require(options.eps >= 0 && options.eps <= 1, "attack_eps",

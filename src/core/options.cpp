@@ -93,6 +93,12 @@ void fail_unknown_name(const std::string& subject, const std::string& name,
   fail(ErrorKind::kInvalid, subject, problem);
 }
 
+void require_one_of(const std::string& subject, const std::string& name,
+                    const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    fail_unknown_name(subject, name, known);
+}
+
 void check_known_names(const std::string& subject, const OptionMap& values,
                        const std::vector<OptionField>& fields) {
   std::vector<std::string> known;
@@ -100,8 +106,7 @@ void check_known_names(const std::string& subject, const OptionMap& values,
   for (const auto& field : fields)
     known.push_back(field.name);
   for (const auto& [name, value] : values)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      fail_unknown_name(subject, name, known);
+    require_one_of(subject, name, known);
 }
 
 OptionValue convert_option(const std::string& subject, const std::string& name,

@@ -1,6 +1,5 @@
 #include "sotta/stream/scenario.h"
 
-#include <algorithm>
 #include <map>
 
 #include "sotta/core/error.h"
@@ -39,9 +38,7 @@ std::vector<std::string> scenario_names() {
 
 std::vector<DatasetChoice> foreign_datasets(const std::string& target,
                                             const std::string& scenario) {
-  const auto names = scenario_names();
-  if (std::find(names.begin(), names.end(), scenario) == names.end())
-    fail_unknown_name("scenario", scenario, names);
+  require_one_of("scenario", scenario, scenario_names());
   if (scenario != "near" && scenario != "far") return {};
   const auto rule = rules().find(target);
   require(rule != rules().end(), "scenario",

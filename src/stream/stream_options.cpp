@@ -1,8 +1,5 @@
 #include "sotta/stream/stream_options.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/stream/scenario.h"
@@ -16,16 +13,10 @@ void require_at_least(const std::string& name, int64_t value, int64_t least) {
               std::to_string(value));
 }
 
-void require_known(const std::string& name, const std::string& value,
-                   const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), value) == known.end())
-    fail_unknown_name(name, value, known);
-}
-
 }  // namespace
 
 void validate(const StreamOptions& options) {
-  require_known("scenario", options.scenario, scenario_names());
+  require_one_of("scenario", options.scenario, scenario_names());
   require(options.foreign.empty() || options.scenario == "near" ||
               options.scenario == "far",
           "foreign",
@@ -39,11 +30,11 @@ void validate(const StreamOptions& options) {
           "foreign_share", "expected either this or foreign_count, got both");
   require_at_least("burst", options.burst, 0);
   require_at_least("limit", options.limit, 0);
-  require_known("order", options.order, {"shuffled", "dirichlet"});
+  require_one_of("order", options.order, {"shuffled", "dirichlet"});
   require(options.concentration > 0 && options.concentration <= 1e6,
           "concentration",
           "expected above 0 to 1e6, got " + to_text(options.concentration));
-  require_known("domains", options.domains, {"continual", "mixed"});
+  require_one_of("domains", options.domains, {"continual", "mixed"});
   require_at_least("window", options.window, 1);
   require_at_least("read_ahead", options.read_ahead, 0);
 }

@@ -14,7 +14,6 @@ TEST(Checks, ValuesAtTheEdgePass) {
   require_within("share", 1.0, 0, 1);
   require_within("count", int64_t{1}, 1, 2);
   require_not_negative("decay", 0);
-  require_one_of("memory", "fifo", {"hus", "fifo"});
 }
 
 TEST(Checks, MessagesNameOptionExpectationAndFinding) {
@@ -33,7 +32,6 @@ TEST(Checks, EverythingElseIsRefused) {
   EXPECT_THROW(require_positive("rate", std::nan("")), Error);
   EXPECT_THROW(require_positive("rate", INFINITY), Error);
   EXPECT_THROW(require_not_negative("decay", -1e-9), Error);
-  EXPECT_THROW(require_one_of("memory", "lifo", {"hus", "fifo"}), Error);
 }
 
 }  // namespace

@@ -80,6 +80,11 @@ TEST(Options, ParsesTextByTheTypeOfTheField) {
   EXPECT_THROW(parse_option("a", "", 0.0), Error);
 }
 
+TEST(Options, OneOfSeveralNamesIsAskedFor) {
+  EXPECT_NO_THROW(require_one_of("memory", "fifo", {"hus", "fifo"}));
+  EXPECT_THROW(require_one_of("memory", "lifo", {"hus", "fifo"}), Error);
+}
+
 TEST(Options, TextOfADoubleIsShortAndExact) {
   EXPECT_EQ(to_text(0.99), "0.99");
   EXPECT_EQ(to_text(1e-3), "0.001");

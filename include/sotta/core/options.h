@@ -40,6 +40,10 @@ OptionValue parse_option(const std::string& name, const std::string& text,
                                     const std::string& name,
                                     const std::vector<std::string>& known);
 
+// The same, unless the name is known.
+void require_one_of(const std::string& subject, const std::string& name,
+                    const std::vector<std::string>& known);
+
 // The fields of an options struct in their order, with current values.
 template <class Options>
 std::vector<OptionField> option_fields(Options options) {

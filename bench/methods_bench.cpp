@@ -2,7 +2,10 @@
 // multiple of F, one batched inference forward in the same run: by the clock
 // (in_F) and in processor time (in_F_cpu), which a busy machine disturbs less.
 // Thresholds are set so that every method does its full work on random images.
+//   methods_bench [--engine=auto|libtorch|fused] [Google Benchmark's flags]
+#include <algorithm>
 #include <map>
+#include <string>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/randint.h>
@@ -12,6 +15,7 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
+#include "sotta/engine/engine.h"
 #include "sotta/models/resnet.h"
 
 #include "bench/paired.h"
@@ -19,10 +23,13 @@
 namespace sotta::bench {
 namespace {
 
+EngineOptions engine;
+
 std::shared_ptr<const Classifier> resnet18() {
   const ResNetSpec spec = named_resnet("resnet18", 10);
-  return make_resnet(spec, random_resnet_state(spec, Rng(0)),
-                     {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}});
+  return choose_engine(make_resnet(spec, random_resnet_state(spec, Rng(0)),
+                                   {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}),
+                       engine);
 }
 
 at::Tensor images() {
@@ -78,11 +85,24 @@ void register_methods() {
         ->UseRealTime();
 }
 
+// Takes our flag out of the arguments.
+void read_engine(int& argc, char** argv) {
+  const std::string flag = "--engine=";
+  const auto ours = std::find_if(argv + 1, argv + argc, [&](const char* text) {
+    return std::string(text).rfind(flag, 0) == 0;
+  });
+  if (ours == argv + argc) return;
+  engine.name = std::string(*ours).substr(flag.size());
+  std::rotate(ours, ours + 1, argv + argc);
+  --argc;
+}
+
 }  // namespace
 }  // namespace sotta::bench
 
 int main(int argc, char** argv) {
   sotta::keep_freed_memory();
+  sotta::bench::read_engine(argc, argv);
   sotta::bench::register_methods();
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

@@ -97,7 +97,7 @@ TEST(TrialUpdates, DoNotCountForMethodsThatKeepNoState) {
 // brought is gone.
 TEST(TrialUpdates, TheMemoryOfRottaAgesInThePublishedCode) {
   const auto adapter = attacked_adapter("rotta");
-  const auto samples = testing::memory_samples(*adapter);
+  const auto samples = adapter->memory_samples();
   const at::Tensor before =
       adapter->snapshot().tensors.at("memory.items").view({-1, 6});
   TrialUpdates trials(*adapter, /*keep_traces=*/true);
@@ -105,7 +105,7 @@ TEST(TrialUpdates, TheMemoryOfRottaAgesInThePublishedCode) {
   const at::Tensor after =
       adapter->snapshot().tensors.at("memory.items").view({-1, 6});
 
-  EXPECT_EQ(testing::memory_samples(*adapter), samples);
+  EXPECT_EQ(adapter->memory_samples(), samples);
   EXPECT_TRUE(after.slice(1, 0, 5).equal(before.slice(1, 0, 5)));
   const at::Tensor aged = after.select(1, 5).sub(before.select(1, 5));
   EXPECT_TRUE(aged.eq(16).logical_or(aged.eq(0)).all().item<bool>());

@@ -7,7 +7,8 @@ run sotta info --json
 [ "$(json_field parts.c10d)" = true ] || { echo 'LibTorch without c10d'; exit 0; }
 make_tiny_data tiny 96
 
-grid="--method bn_stats,tent,sotta --scenario benign,noise --seeds 0,1,2,3 --limit 96 --lost-after 2"
+# Enough cells that a process can be met at work.
+grid="--method bn_stats,tent,sotta --scenario benign,noise --seeds 0,1,2,3,4,5,6,7,8,9,10,11 --limit 96 --lost-after 2"
 free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
@@ -21,7 +22,7 @@ start() {
 
 run bench $grid --out whole
 expect_code 0
-expect_output '24 of 24 cells recorded'
+expect_output '72 of 72 cells recorded'
 results whole >whole.txt
 
 # Four processes, one killed half-way.

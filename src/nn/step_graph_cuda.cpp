@@ -7,7 +7,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "sotta/core/log.h"
-#include "sotta/nn/device_queue.h"
+#include "sotta/nn/device.h"
 #include "sotta/nn/out_of_memory.h"
 #include "sotta/nn/step_graph.h"
 

@@ -1,12 +1,17 @@
-// The batched forward pass of 64 CIFAR images through ResNet18, ours beside a
-// bare LibTorch module's; `ratio` is the median of the paired ratios.
+// The batched forward pass of 64 CIFAR images through ResNet18, ours by each
+// engine beside a bare LibTorch module's; `ratio` is the median of the paired
+// ratios.
+#include <string>
+
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/randint.h>
 #include <benchmark/benchmark.h>
 #include <c10/core/InferenceMode.h>
 
+#include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
+#include "sotta/engine/engine.h"
 #include "sotta/models/resnet.h"
 
 #include "bench/bare_resnet18.h"
@@ -15,12 +20,17 @@
 namespace sotta::bench {
 namespace {
 
-void forward_beside_bare_module(benchmark::State& state) {
+void forward_beside_bare_module(benchmark::State& state,
+                                const std::string& engine) {
   at::set_num_threads(static_cast<int>(available_cores()));
   const c10::InferenceMode no_gradients;
   const ResNetSpec spec = named_resnet("resnet18", 10);
-  const auto ours = make_resnet(spec, random_resnet_state(spec, Rng(0)),
-                                {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}});
+  EngineOptions options;
+  options.name = engine;
+  const auto ours =
+      choose_engine(make_resnet(spec, random_resnet_state(spec, Rng(0)),
+                                {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}),
+                    options);
   BareResNet18 bare;
   bare.eval();
   const at::Tensor bytes = at::randint(256, {64, 3, 32, 32}).to(at::kByte);
@@ -44,12 +54,24 @@ void forward_beside_bare_module(benchmark::State& state) {
   state.counters["bare_ms"] = times.second_ms();
   state.counters["ratio"] = times.ratio();
 }
-BENCHMARK(forward_beside_bare_module)
-    ->Iterations(21)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+
+void register_engines() {
+  for (const std::string engine : {"libtorch", "auto"})
+    benchmark::RegisterBenchmark(("forward/" + engine).c_str(),
+                                 [engine](benchmark::State& state) {
+                                   forward_beside_bare_module(state, engine);
+                                 })
+        ->Iterations(21)
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+}
 
 }  // namespace
 }  // namespace sotta::bench
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  sotta::keep_freed_memory();  // as the command does
+  sotta::bench::register_engines();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -14,6 +14,11 @@
 namespace sotta::engine {
 namespace {
 
+// Tensors made for inference alone count no versions.
+int64_t version_of(const at::Tensor& tensor) {
+  return tensor.is_inference() ? 0 : static_cast<int64_t>(tensor._version());
+}
+
 class FusedClassifier : public Classifier {
  public:
   FusedClassifier(std::unique_ptr<Classifier> reference,
@@ -22,7 +27,7 @@ class FusedClassifier : public Classifier {
         layout_(layout),
         network_(std::make_shared<RunnableNetwork>(
             layout, reference_->norm_layers(), low_memory)),
-        body_version_(reference_->source().body._version()),
+        body_version_(version_of(reference_->source().body)),
         input_(reference_->normalisation(), reference_->source().body) {}
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
@@ -66,7 +71,7 @@ class FusedClassifier : public Classifier {
                            state.body.sizes() == own.sizes() &&
                            state.body.scalar_type() == own.scalar_type() &&
                            state.body.data_ptr() == own.data_ptr() &&
-                           own._version() == body_version_;
+                           version_of(own) == body_version_;
     return same_body && !state.body.requires_grad() &&
            is_vector(state.affine, source().affine) &&
            is_vector(state.running_mean, source().running_mean) &&

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
@@ -141,6 +142,19 @@ TEST(FusedClassifier, TakesBytesAndGreyImages) {
           .logits,
       1e-4);
   EXPECT_TRUE(run_on(images).equal(run_on(images.to(at::kFloat).div(255))));
+}
+
+TEST(FusedClassifier, MayBeMadeForInferenceAlone) {
+  const auto reference = make_model("resnet8");
+  const at::Tensor images = make_images(2, 8, 8);
+  const c10::InferenceMode inference;
+  const auto fused = make_fused(make_model("resnet8"), /*low_memory=*/false);
+  const at::Tensor logits =
+      fused->forward(images, fused->source(), NormStats::running()).logits;
+  const at::Tensor expected =
+      reference->forward(images, reference->source(), NormStats::running())
+          .logits;
+  EXPECT_TRUE(logits.allclose(expected, 1e-3, 1e-3));
 }
 
 TEST(FusedClassifier, LeavesOtherBodiesToLibtorch) {

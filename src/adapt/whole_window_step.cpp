@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <ATen/core/grad_mode.h>
+
 #include "sotta/nn/gradient.h"
 
 namespace sotta {

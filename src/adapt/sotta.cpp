@@ -49,7 +49,7 @@ class Sotta : public MemoryMethod {
         optimiser_(make_adam(
             {options.learning_rate, 0.9, 0.999, 1e-8, options.weight_decay},
             mask_)),
-        replay_(context.replay),
+        replay_(context.replay && device().is_cuda()),
         step_([this](const at::Tensor& images) { return make_step(images); },
               context.replay) {}
 
@@ -68,7 +68,9 @@ class Sotta : public MemoryMethod {
  private:
   UpdateReport learn(const at::Tensor& images) override {
     optimiser_->begin_step(state_.affine, replay_);
-    const auto numbers = step_(images);
+    // A memory that still fills has another size at almost every step.
+    const bool full = images.size(0) == options_.memory_capacity;
+    const auto numbers = full ? step_(images) : make_step(images);
     UpdateReport report;
     report.applied = true;
     report.loss = numbers[0];

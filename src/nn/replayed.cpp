@@ -53,8 +53,11 @@ std::vector<at::Tensor> Replayed::operator()(const at::Tensor& input) {
 Replayed::Recorded* Replayed::find(const at::Tensor& input) {
   for (const auto& recorded : recorded_)
     if (alike(recorded->input, input)) return recorded.get();
-  alike_ = last_.defined() && alike(last_, input) ? alike_ + 1 : 1;
-  if (alike_ == 1) last_ = at::empty_like(input);
+  const bool like_the_last =
+      last_type_ == input.scalar_type() && last_shape_ == input.sizes();
+  alike_ = like_the_last ? alike_ + 1 : 1;
+  last_shape_ = input.sizes().vec();
+  last_type_ = input.scalar_type();
   if (alike_ <= kPlainCalls || recorded_.size() == kRecordings) return nullptr;
   recorded_.push_back(std::make_unique<Recorded>(function_, input));
   return recorded_.back().get();

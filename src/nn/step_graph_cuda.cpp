@@ -52,12 +52,13 @@ bool StepGraph::record() {
     work_();
     recording->graph.capture_end();
   } catch (const std::exception& error) {
-    if (is_out_of_memory(error)) throw;
+    // Ended in any case: the stream is needed for what comes next.
     try {
       recording->graph.capture_end();
     } catch (const std::exception&) {
       // Says again that the recording failed.
     }
+    if (is_out_of_memory(error)) throw;
     replay_ = false;
     log(LogLevel::kWarning,
         std::string("work cannot be recorded on this device, it goes on "

@@ -30,8 +30,8 @@ struct MethodContext {
   // undefined if there are none.
   at::Tensor source_images;
 
-  // On a GPU, record the work of a full window and replay it? Changes speed
-  // alone.
+  // On a GPU, record the work of a full window and replay it? Changes speed,
+  // and the last bits of SoTTA's steps.
   bool replay = false;
 
   // Spend one more forward pass per update on UpdateReport::loss_after?

@@ -24,7 +24,8 @@ class Replayed {
   Replayed(const Replayed&) = delete;
   Replayed& operator=(const Replayed&) = delete;
 
-  // What the function gives, the caller's to keep.
+  // What the function gives. A replay's results are copies, the caller's to
+  // keep.
   std::vector<at::Tensor> operator()(const at::Tensor& input);
 
  private:
@@ -34,8 +35,10 @@ class Replayed {
 
   Function function_;
   bool replay_;
-  int64_t alike_ = 0;  // calls in a row of the last one's shape
-  at::Tensor last_;    // of its shape and type
+  // The last call's input, and how many in a row were like it.
+  std::vector<int64_t> last_shape_;
+  at::ScalarType last_type_ = at::kFloat;
+  int64_t alike_ = 0;
   std::vector<std::unique_ptr<Recorded>> recorded_;
 };
 

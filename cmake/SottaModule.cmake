@@ -2,13 +2,13 @@
 function(sotta_strict_warnings target)
   if(SOTTA_DEVELOPER)
     target_compile_options(${target} PRIVATE
-      -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+      "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>")
     # g++ 13 follows LibTorch's inlined templates and sees overruns and
     # uninitialised values that are not there; that they are system headers does
     # not silence these three.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
       target_compile_options(${target} PRIVATE
-        -Wno-array-bounds -Wno-stringop-overflow -Wno-maybe-uninitialized)
+        "$<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-maybe-uninitialized>")
     endif()
   endif()
 endfunction()

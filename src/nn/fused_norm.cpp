@@ -10,6 +10,7 @@
 #include "sotta/core/error.h"
 
 #include "nn/norm_planes.h"
+#include "nn/norm_rows.h"
 
 namespace sotta {
 namespace {
@@ -33,8 +34,21 @@ void check(const at::Tensor& input, const NormVectors& vectors, NormStats stats,
   require(fit, "batch_norm",
           "expected contiguous vectors of " + std::to_string(input.size(1)) +
               " values, one per channel");
-  require(!residual.defined() || residual.sizes() == input.sizes(), "norm_relu",
-          "expected a residual of the input's shape");
+  require(
+      !residual.defined() || (residual.sizes() == input.sizes() &&
+                              residual.scalar_type() == input.scalar_type()),
+      "norm_relu", "expected a residual of the input's shape and type");
+}
+
+// The kernels' layout: planes on the CPU, rows of channels on a GPU.
+at::MemoryFormat layout_for(const at::Tensor& input) {
+  return input.is_cpu() ? at::MemoryFormat::Contiguous
+                        : at::MemoryFormat::ChannelsLast;
+}
+
+template <class Pass>
+void run_where_it_lies(const Pass& pass) {
+  pass.input.is_cpu() ? run(pass) : run_rows(pass);
 }
 
 NormForward make_pass(const at::Tensor& input, const NormVectors& vectors,
@@ -43,7 +57,8 @@ NormForward make_pass(const at::Tensor& input, const NormVectors& vectors,
   const auto per_channel = [&] { return at::empty_like(vectors.scale); };
   NormForward pass;
   pass.input = input;
-  if (after.residual.defined()) pass.residual = after.residual.contiguous();
+  if (after.residual.defined())
+    pass.residual = after.residual.contiguous(layout_for(input));
   pass.vectors = vectors;
   pass.stats = stats;
   pass.relu = after.relu;
@@ -75,9 +90,10 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
                   {residual.numel() > 0 ? residual : at::Tensor(), relu});
     // What stays comes first, so that it lies together in memory.
     if (relu)
-      pass.kept = at::empty(input.sizes(), input.options().dtype(at::kByte));
+      pass.kept = at::empty(input.sizes(), input.options().dtype(at::kByte),
+                            layout_for(input));
     pass.output = at::empty_like(input);
-    run(pass);
+    run_where_it_lies(pass);
     context->save_for_backward({input, scale, pass.kept, pass.trace.mean,
                                 pass.trace.inverse_std, pass.trace.batch_mean});
     context->saved_data["share"] = batch_share(stats);
@@ -93,7 +109,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const at::Tensor &input = saved[0], &scale = saved[1];
     NormBackward pass;
     pass.input = input;
-    pass.gradient = output_gradients[0].contiguous();
+    pass.gradient = output_gradients[0].contiguous(layout_for(input));
     pass.kept = saved[2];
     pass.scale = scale;
     pass.trace = {saved[3], saved[4], saved[5]};
@@ -106,7 +122,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
       pass.input_gradient = context->saved_data["use_up"].toBool()
                                 ? take_over(input)
                                 : at::empty_like(input);
-    run(pass);
+    run_where_it_lies(pass);
     const at::Tensor none;
     return {pass.input_gradient,
             pass.residual_gradient,
@@ -132,8 +148,9 @@ bool needs_graph(const at::Tensor& input, const NormVectors& vectors,
 }  // namespace
 
 bool has_fused_norm(const at::Tensor& input) {
-  return input.is_cpu() && input.scalar_type() == at::kFloat &&
-         input.is_contiguous();
+  return input.is_cpu()
+             ? input.scalar_type() == at::kFloat && input.is_contiguous()
+             : has_norm_rows(input);
 }
 
 at::Tensor fused_norm(const at::Tensor& input, const NormVectors& vectors,
@@ -145,8 +162,11 @@ at::Tensor fused_norm(const at::Tensor& input, const NormVectors& vectors,
                                  : at::empty({0}, input.options()),
         vectors.scale, vectors.shift, vectors, stats, after.relu, use_up);
   NormForward pass = make_pass(input, vectors, stats, after);
+  // Nothing to find out, and nobody to tell.
+  if (!input.is_cpu() && stats.source == NormStats::Source::kRunning)
+    pass.trace = {};
   pass.output = use_up ? input : at::empty_like(input);
-  run(pass);
+  run_where_it_lies(pass);
   return pass.output;
 }
 

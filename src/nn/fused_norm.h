@@ -6,7 +6,8 @@
 
 namespace sotta {
 
-// Whether fused_norm() takes this input: plain floats on the CPU.
+// Whether fused_norm() takes this input: plain floats on the CPU, and in builds
+// with kernels for GPUs what those take.
 bool has_fused_norm(const at::Tensor& input);
 
 // relu(batch_norm(input) + residual) as one pass over memory and one autograd

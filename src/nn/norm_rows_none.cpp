@@ -1,0 +1,25 @@
+#include "sotta/core/error.h"
+
+#include "nn/norm_rows.h"
+
+namespace sotta {
+namespace {
+
+[[noreturn]] void refuse() {
+  fail(ErrorKind::kUnsupported, "norm layers",
+       "this build has no kernels of its own for GPUs");
+}
+
+}  // namespace
+
+bool has_norm_rows(const at::Tensor& /*input*/) {
+  return false;
+}
+void run_rows(const NormForward& /*pass*/) {
+  refuse();
+}
+void run_rows(const NormBackward& /*pass*/) {
+  refuse();
+}
+
+}  // namespace sotta

@@ -97,6 +97,7 @@ class Workbench::Store {
   std::shared_ptr<const StreamSources> targets(const Cell& cell) {
     StreamOptions stream = cell.stream;
     stream.scenario = "benign";
+    stream.foreign.clear();
     const std::string key = key_of(
         cell.dataset, stream.corruptions, std::to_string(stream.severity),
         std::to_string(stream.corruption_seed), stream.frost_dir);

@@ -91,6 +91,7 @@ TEST(Workbench, FindsForeignImagesOfAnotherSet) {
   const TinyBench tiny;
   Grid grid = tiny.grid();
   grid.scenarios = {"far"};
+  grid.stream.foreign = "mnist:test";
   const RunRecord record = run(first_cell(grid), tiny);
   EXPECT_EQ(record.foreign, 20);
   EXPECT_EQ(std::get<std::string>(record.options.at("foreign")), "mnist:test");

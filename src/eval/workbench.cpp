@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 
 #include "sotta/adapt/make_adapter.h"
+#include "sotta/core/error.h"
 #include "sotta/data/catalog.h"
 #include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
@@ -194,8 +195,11 @@ void Workbench::check(const Cell& cell) {
   const auto model = store_->model(cell)->classifier;
   const auto images = store_->sources(cell).domains[0].images;
   check_fit(*model, *images, cell.dataset);
+  validate(cell.odin);
   validate(cell.guard);
   validate(cell.attack);
+  require(cell.gradient_samples >= 0, "gradient_samples",
+          "expected at least 0, got " + std::to_string(cell.gradient_samples));
   MethodContext context;
   context.model = model;
   context.update_interval = cell.stream.window;

@@ -126,6 +126,16 @@ TEST(Workbench, CheckFindsWhatIsMissing) {
                [&] { bench.check(cell); });
 
   cell = first_cell(tiny.grid());
+  cell.odin.threshold = -1;
+  expect_error(ErrorKind::kInvalid, "odin_threshold",
+               [&] { bench.check(cell); });
+
+  cell = first_cell(tiny.grid());
+  cell.gradient_samples = -1;
+  expect_error(ErrorKind::kInvalid, "gradient_samples",
+               [&] { bench.check(cell); });
+
+  cell = first_cell(tiny.grid());
   cell.dataset = "mnist";
   expect_error(ErrorKind::kInvalid, "channels", [&] { bench.check(cell); });
 }

@@ -99,10 +99,14 @@ TEST(Workbench, FindsForeignImagesOfAnotherSet) {
 
 TEST(Workbench, MixesForeignImagesIntoThePapersSourceImages) {
   const TinyBench tiny;
-  Grid grid = tiny.grid();
-  grid.rows = {{"", "eata", {}}};
-  grid.preset = "paper";
-  EXPECT_EQ(run(first_cell(grid), tiny).samples, 20);
+  Workbench bench(options_of(tiny));
+  Cell cell = first_cell(tiny.grid());
+  const auto images = [&] {
+    return bench.prepare(cell).context.source_images.size(0);
+  };
+  EXPECT_EQ(images(), 48);  // the dataset's
+  cell.preset = "paper";
+  EXPECT_EQ(images(), 40);  // the stream's, half of them foreign
 }
 
 TEST(Workbench, CheckFindsWhatIsMissing) {

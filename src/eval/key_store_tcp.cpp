@@ -21,6 +21,12 @@ std::string place_of(const RankOptions& options) {
   return options.address + ":" + std::to_string(options.port);
 }
 
+constexpr const char* kUnreachable =
+    "rank 0 cannot be reached, expected it to run as long as the others do";
+constexpr const char* kNoPort =
+    "the port cannot be opened, expected one that is free; MASTER_PORT names "
+    "another";
+
 class TcpKeyStore : public KeyStore {
  public:
   explicit TcpKeyStore(const RankOptions& options) : place_(place_of(options)) {
@@ -30,13 +36,14 @@ class TcpKeyStore : public KeyStore {
     store.waitWorkers = false;
     store.timeout = std::chrono::milliseconds(
         static_cast<int64_t>(options.patience * 1000));
-    guarded([&] {
+    const auto connect = [&] {
       store_ = c10::make_intrusive<c10d::TCPStore>(options.address, store);
       // Its answer means that rank 0 has taken both of our connections in. One
       // still waiting when rank 0 goes is reset, and LibTorch 1.13's watching
       // thread then ends the whole process.
       store_->add("sotta/hello", 1);
-    });
+    };
+    guarded(connect, store.isServer ? kNoPort : kUnreachable);
   }
 
   std::string compare_set(const std::string& key, const std::string& expected,
@@ -61,14 +68,12 @@ class TcpKeyStore : public KeyStore {
  private:
   // The store's own exceptions are of several kinds and speak of sockets.
   template <class Call>
-  void guarded(const Call& call) {
+  void guarded(const Call& call, const char* problem = kUnreachable) {
     const std::lock_guard lock(mutex_);
     try {
       call();
     } catch (const std::exception&) {
-      fail(ErrorKind::kIo, place_,
-           "rank 0 cannot be reached, expected it to run as long as the others "
-           "do");
+      fail(ErrorKind::kIo, place_, problem);
     }
   }
 

@@ -8,6 +8,8 @@
 
 #include "sotta/core/error.h"
 
+#include "tests/support/expect_error.h"
+
 namespace sotta {
 namespace {
 
@@ -52,6 +54,14 @@ TEST(KeyStore, TwoProcessesSeeTheSameValues) {
   EXPECT_EQ(guest->compare_set("a", "", "fourth"), "third");
   EXPECT_EQ(host->add("n", 2), 2);
   EXPECT_EQ(guest->add("n", 0), 2);
+}
+
+TEST(KeyStore, TheHostSaysSoWhenItsPortIsTaken) {
+  const int64_t port = free_port();
+  const auto first = connect(0, port);
+  if (!first) GTEST_SKIP() << "LibTorch without c10d";
+  testing::expect_error(ErrorKind::kIo, "the port cannot be opened",
+                        [&] { connect(0, port); });
 }
 
 TEST(KeyStore, SaysSoWhenTheHostIsGone) {

@@ -2,27 +2,47 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/eval/tiny_bench.h"
+#include "sotta/core/rng.h"
+#include "sotta/data/safetensors.h"
+#include "sotta/models/resnet.h"
+
 #include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
 
 namespace sotta {
 namespace {
 
 using testing::expect_error;
 
+// A network that every engine covers.
 class LoadModel : public ::testing::Test {
  protected:
+  LoadModel() {
+    const ResNetSpec spec = named_resnet("resnet8", 10);
+    const auto network = make_resnet(spec, random_resnet_state(spec, Rng(0)),
+                                     {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}});
+    write_safetensors(folder / "model.safetensors",
+                      export_weights(*network, network->source()));
+  }
+
   std::unique_ptr<Classifier> load(Precision precision,
                                    const std::string& engine) const {
     LoadOptions options;
     options.precision = precision;
     EngineOptions engine_options;
     engine_options.name = engine;
-    return load_model(tiny.model(), options, engine_options);
+    return load_model(folder / "model.safetensors", options, engine_options);
   }
 
-  const testing::TinyBench tiny;
+  const testing::TempDir folder;
 };
+
+TEST_F(LoadModel, TakesTheEngineThatCoversTheNetwork) {
+  const bool has_fused = available_engines().size() > 1;
+  EXPECT_EQ(load(Precision::kFloat32, "auto")->engine(),
+            has_fused ? "fused" : "libtorch");
+  EXPECT_EQ(load(Precision::kFloat32, "libtorch")->engine(), "libtorch");
+}
 
 TEST_F(LoadModel, LeavesOtherPrecisionsToLibTorch) {
   EXPECT_EQ(load(Precision::kBfloat16, "auto")->engine(), "libtorch");

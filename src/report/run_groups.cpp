@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <tuple>
 
@@ -13,16 +14,24 @@ namespace sotta {
 namespace {
 
 using Runs = std::vector<const RunRecord*>;
+using UsualValues = std::map<std::string, std::optional<std::string>>;
 
-// The value that more runs have than any other; empty if there is none.
-std::string usual_value(const Runs& runs, const std::string& name) {
+// A run may lack an option that others have.
+std::string value_of(const Settings& settings, const std::string& name) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? "none" : found->second;
+}
+
+// The value that more runs have than any other.
+std::optional<std::string> usual_value(const Runs& runs,
+                                       const std::string& name) {
   std::map<std::string, int64_t> count;
   for (const RunRecord* run : runs)
-    ++count[settings_of(*run)[name]];
-  std::string usual;
+    ++count[value_of(settings_of(*run), name)];
+  std::optional<std::string> usual;
   int64_t most = 0;
   for (const auto& [value, times] : count) {
-    if (times == most) usual.clear();
+    if (times == most) usual.reset();
     if (times <= most) continue;
     usual = value;
     most = times;
@@ -30,12 +39,11 @@ std::string usual_value(const Runs& runs, const std::string& name) {
   return usual;
 }
 
-std::string setting_text(const RunRecord& run, const Settings& usual) {
+std::string setting_text(const RunRecord& run, const UsualValues& usual) {
   std::vector<std::string> parts;
   const Settings settings = settings_of(run);
   for (const auto& [name, value] : usual) {
-    const auto found = settings.find(name);
-    const std::string own = found == settings.end() ? "none" : found->second;
+    const std::string own = value_of(settings, name);
     if (own != value) parts.push_back(name + " " + own);
   }
   return joined(parts);
@@ -67,7 +75,7 @@ std::string setting_in_name(const RunRecord& run) {
 
 // The rows of one method and variant: more than one if settings were tried out.
 void add_rows(const Runs& runs, std::vector<RunRow>& rows) {
-  Settings usual;
+  UsualValues usual;
   for (const auto& name : varied_settings(runs))
     usual[name] = usual_value(runs, name);
   const std::string in_name = setting_in_name(*runs.front());

@@ -51,11 +51,35 @@ TEST(RunGroups, RowsByMethodVariantAndWhatWasTriedOut) {
   EXPECT_TRUE(groups[0].rows[1].in("near").empty());
 }
 
+TEST(RunGroups, TheUsualSettingMayBeThatAnOptionIsMissing) {
+  const auto base = run("sotta", "noise", "fog", 0, 80);
+  std::vector<RunRecord> records = {
+      with_option(base, "precision", std::string("bf16"))};
+  for (const int64_t seed : {0, 1, 2}) {
+    records.push_back(base);
+    records.back().seed = seed;
+  }
+  const auto groups = group_runs(records);
+  EXPECT_EQ(labels(groups.at(0)), (Names{"SoTTA", "SoTTA (precision bf16)"}));
+  EXPECT_TRUE(groups[0].rows[0].is_main);
+  EXPECT_FALSE(groups[0].rows[1].is_main);
+}
+
 TEST(RunGroups, EquallyFrequentSettingsAreAllNamed) {
   const auto base = with_option(run("sotta", "noise", "fog", 0, 80), "m", 0.2);
   const std::vector<RunRecord> records = {base, with_option(base, "m", 0.1)};
   EXPECT_EQ(labels(group_runs(records).at(0)),
             (Names{"SoTTA (m 0.1)", "SoTTA (m 0.2)"}));
+}
+
+TEST(RunGroups, AnEmptyValueIsNoTie) {
+  const auto base =
+      with_option(run("sotta", "far", "fog", 0, 80), "foreign", std::string());
+  const std::vector<RunRecord> records = {
+      base, with_option(base, "foreign", std::string("mnist:test")),
+      with_option(base, "foreign", std::string("svhn:test"))};
+  for (const std::string& label : labels(group_runs(records).at(0)))
+    EXPECT_NE(label, "SoTTA");
 }
 
 TEST(RunGroups, WithoutUsualSettingsEveryOneStandsForTheMethod) {

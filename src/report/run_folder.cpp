@@ -40,10 +40,6 @@ std::vector<RunRecord> read_run_folder(const fs::path& folder) {
   if (records.empty())
     fail(ErrorKind::kNotFound, folder.string(),
          "expected records, found only empty files");
-  return without_duplicates(std::move(records));
-}
-
-std::vector<RunRecord> without_duplicates(std::vector<RunRecord> records) {
   return last_of_each(std::move(records), run_key);
 }
 

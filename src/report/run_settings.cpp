@@ -54,20 +54,14 @@ Settings settings_of(const RunRecord& record) {
   Settings settings = {{"verb", record.verb},
                        {"model", record.model},
                        {"severity", std::to_string(record.severity)},
-                       {"corruption_source", record.corruption_source},
-                       {"device", record.device},
-                       {"engine", record.engine}};
+                       {"corruption_source", record.corruption_source}};
   for (const auto& [name, value] : record.options)
     if (kNotSettings.count(name) == 0) settings[name] = to_text(value);
   return settings;
 }
 
 std::string run_key(const RunRecord& record) {
-  std::string key = run_identity(record);
-  for (const auto& part :
-       {record.verb, record.model, record.device, record.engine})
-    key += kEnd + part;
-  return key;
+  return run_identity(record) + kEnd + record.verb + kEnd + record.model;
 }
 
 std::set<std::string> varied_settings(

@@ -11,13 +11,15 @@ namespace sotta {
 
 // What was chosen for a run beside its place in the tables (dataset, scenario,
 // corruption, method, variant, preset, seed): its options, and fields such as
-// the model. What cannot change a result is left out.
+// the model. What cannot change a result is left out, and so are device and
+// engine, which can change its last digits: a benchmark may be continued
+// elsewhere.
 using Settings = std::map<std::string, std::string>;
 Settings settings_of(const RunRecord& record);
 
 // Text that two records have in common exactly if they are of the same run: its
-// identity, and what that leaves open because a benchmark may be continued
-// elsewhere, though time and memory depend on it.
+// identity, and what that leaves open between verbs and between models without
+// a checksum.
 std::string run_key(const RunRecord& record);
 
 // The names of settings that differ between runs of one place in the tables,

@@ -55,23 +55,30 @@ TEST(RunFolder, AFileAloneIsReadToo) {
   EXPECT_EQ(read_run_folder(file).size(), 1u);
 }
 
-TEST(RunFolder, VersionsAndThreadsDoNotMakeAnotherRun) {
-  auto first = run("tent", "benign", "fog", 0, 70);
-  auto again = first;
-  again.threads = 8;
-  again.version = "0.2.0";
-  EXPECT_EQ(without_duplicates({first, again}).size(), 1u);
+TEST(RunFolder, VersionsAndTheMachineDoNotMakeAnotherRun) {
+  const TempDir folder;
+  const auto file = folder.path() / "a.jsonl";
+  auto record = run("tent", "benign", "fog", 0, 70);
+  append_record(file, record);
+  record.threads = 8;
+  record.version = "0.2.0";
+  record.device = "cuda:0";
+  record.engine = "fused";
+  append_record(file, record);
+  EXPECT_EQ(read_run_folder(file).size(), 1u);
 }
 
 TEST(RunFolder, OptionsModelsAndVariantsDo) {
+  const TempDir folder;
+  const auto file = folder.path() / "a.jsonl";
   const auto first = run("tent", "benign", "fog", 0, 70);
   auto model = first;
   model.model = "other.safetensors";
-  EXPECT_EQ(without_duplicates({first, model,
-                                testing::with_option(first, "step", 0.1),
-                                testing::with_variant(first, "x")})
-                .size(),
-            4u);
+  for (const auto& record :
+       {first, model, testing::with_option(first, "step", 0.1),
+        testing::with_variant(first, "x")})
+    append_record(file, record);
+  EXPECT_EQ(read_run_folder(file).size(), 4u);
 }
 
 TEST(RunFolder, NothingThereIsOneClearSentence) {

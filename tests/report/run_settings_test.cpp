@@ -23,6 +23,15 @@ TEST(RunSettings, OptionsThatRepeatAFieldAreNotSettings) {
   EXPECT_EQ(settings.at("step"), "0.1");
 }
 
+TEST(RunSettings, TheMachineIsNoSetting) {
+  const auto here = run("tent", "noise", "fog", 1, 80);
+  auto there = here;
+  there.device = "cuda:0";
+  there.engine = "fused";
+  EXPECT_EQ(settings_of(there), settings_of(here));
+  EXPECT_EQ(run_key(there), run_key(here));
+}
+
 TEST(RunSettings, VariedIsWhatDiffersInOnePlace) {
   const auto base =
       with_option(run("tent", "noise", "fog", 0, 80), "step", 1.0);

@@ -229,6 +229,7 @@ std::vector<Table> variant_tables(const RunGroup& group) {
     Rows rows = rows_where(group, [&](const RunRow& row) {
       return row.method == method && row.setting.empty();
     });
+    if (rows.empty()) continue;
     sort_variants(rows);
     Table table = scenario_table(group, rows);
     table.name = group.dataset + "/" + group.preset + "/variants/" + method;

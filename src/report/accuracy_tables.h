@@ -15,7 +15,8 @@ std::vector<Table> scenario_tables(const RunGroup& group);
 // For every scenario methods against corruptions; none where there is but one.
 std::vector<Table> corruption_tables(const RunGroup& group);
 
-// For every method with named variants these against scenarios.
+// For every method with named variants these against scenarios, as far as they
+// have usual settings.
 std::vector<Table> variant_tables(const RunGroup& group);
 
 // The settings that were tried out against scenarios, below the usual ones of

@@ -108,6 +108,16 @@ TEST(AccuracyTables, VariantsStandInThePapersOrderAboveTheMethod) {
   EXPECT_EQ(row_names(scenario_tables(groups[0]).at(0)), Names{"SoTTA"});
 }
 
+TEST(AccuracyTables, VariantsWithoutUsualSettingsStandAmongTheSettings) {
+  const auto esm = with_option(
+      with_variant(run("sotta", "noise", "fog", 0, 80), "ESM"), "m", 0.1);
+  const std::vector<RunRecord> records = {esm, with_option(esm, "m", 0.2)};
+  const auto groups = group_runs(records);
+  EXPECT_TRUE(variant_tables(groups.at(0)).empty());
+  EXPECT_EQ(row_names(setting_tables(groups[0]).at(0)),
+            (Names{"SoTTA, ESM (m 0.1)", "SoTTA, ESM (m 0.2)"}));
+}
+
 TEST(AccuracyTables, VariantsAreComparedWithTheAblationOverAllCorruptions) {
   const auto records =
       all_corruptions(with_variant(run("sotta", "noise", "", 0, 70), "ESM"));

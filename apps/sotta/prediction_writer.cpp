@@ -5,12 +5,11 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <system_error>
 
 #include <nlohmann/json.hpp>
 
-#include "sotta/core/error.h"
 #include "sotta/core/options.h"
+#include "sotta/core/output_place.h"
 
 namespace sotta::cli {
 namespace {
@@ -49,9 +48,7 @@ PredictionWriter::PredictionWriter(const std::string& path) : path_(path) {
 }
 
 void PredictionWriter::check() const {
-  if (!*stream_)
-    fail(ErrorKind::kIo, path_,
-         "cannot be written: " + std::generic_category().message(errno));
+  if (!*stream_) fail_to_write(path_, errno);
 }
 
 void PredictionWriter::write(const std::vector<std::string>& names,

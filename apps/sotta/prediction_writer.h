@@ -32,7 +32,7 @@ class PredictionWriter {
     const char* verdict;
   };
 
-  PredictionWriter(const std::string& path);
+  explicit PredictionWriter(const std::string& path);
   std::ostream& stream() { return *stream_; }
 
  private:

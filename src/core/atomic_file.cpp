@@ -3,13 +3,12 @@
 #include <atomic>
 #include <cerrno>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "sotta/core/error.h"
+#include "sotta/core/output_place.h"
 
 namespace sotta {
 namespace {
@@ -30,7 +29,7 @@ AtomicFile::AtomicFile(std::filesystem::path path)
       temporary_(temporary_beside(path_)),
       descriptor_(::open(temporary_.c_str(),
                          O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) fail_to_write(errno);
+  if (descriptor_ < 0) fail_to_write(path_, errno);
 }
 
 AtomicFile::~AtomicFile() {
@@ -43,7 +42,7 @@ void AtomicFile::write(const void* data, size_t size) {
   while (size > 0) {
     const ssize_t written = ::write(descriptor_, begin, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_to_write(errno);
+    if (written < 0) fail_to_write(path_, errno);
     begin += written;
     size -= static_cast<size_t>(written);
   }
@@ -51,14 +50,10 @@ void AtomicFile::write(const void* data, size_t size) {
 
 void AtomicFile::commit() {
   // Some file systems report a full disk only here.
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write(errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_to_write(errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write(path_, errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    fail_to_write(path_, errno);
   temporary_.clear();
-}
-
-void AtomicFile::fail_to_write(int code) const {
-  fail(ErrorKind::kIo, path_.string(),
-       "cannot be written: " + std::generic_category().message(code));
 }
 
 void replace_file(const std::filesystem::path& path, const std::string& text) {

@@ -23,4 +23,9 @@ void check_writable(const std::filesystem::path& file) {
   const AtomicFile trial(file);  // leaves nothing behind
 }
 
+void fail_to_write(const std::filesystem::path& file, int code) {
+  fail(ErrorKind::kIo, file.string(),
+       "cannot be written: " + std::generic_category().message(code));
+}
+
 }  // namespace sotta

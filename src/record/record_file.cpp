@@ -1,7 +1,6 @@
 #include "sotta/record/record_file.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 
 #include "sotta/core/error.h"
@@ -11,11 +10,6 @@ namespace sotta {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail_write(const fs::path& file) {
-  fail(ErrorKind::kIo, file.string(),
-       std::string("cannot be written, ") + std::strerror(errno));
-}
 
 // The length up to and including the last line's end.
 int64_t complete_length(const fs::path& file) {
@@ -28,22 +22,27 @@ int64_t complete_length(const fs::path& file) {
   return 0;
 }
 
+// A crash may have left half a line at the end.
+void cut_half_line(const fs::path& file) {
+  std::error_code problem;
+  if (!fs::is_regular_file(file, problem)) return;
+  const auto complete = static_cast<uintmax_t>(complete_length(file));
+  if (complete == fs::file_size(file, problem)) return;
+  fs::resize_file(file, complete, problem);
+  if (problem) fail_to_write(file, problem.value());
+}
+
 }  // namespace
 
 void append_record(const fs::path& file, const RunRecord& record) {
   make_folder(file.parent_path());
-  std::error_code error;
-  if (fs::exists(file, error)) {
-    const auto complete = static_cast<uintmax_t>(complete_length(file));
-    if (complete < fs::file_size(file, error))
-      fs::resize_file(file, complete, error);
-  }
+  cut_half_line(file);
   std::ofstream out(file, std::ios::binary | std::ios::app);
-  if (!out) fail_write(file);
+  if (!out) fail_to_write(file, errno);
   const std::string line = to_json(record) + "\n";
   out.write(line.data(), static_cast<std::streamsize>(line.size()));
   out.flush();
-  if (!out) fail_write(file);
+  if (!out) fail_to_write(file, errno);
 }
 
 std::vector<RunRecord> read_records(const fs::path& file) {

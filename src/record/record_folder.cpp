@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -76,9 +75,7 @@ RecordFolder::~RecordFolder() {
 void RecordFolder::take_file() {
   descriptor_ =
       open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0)
-    fail(ErrorKind::kIo, file_.string(),
-         std::string("cannot be written, ") + std::strerror(errno));
+  if (descriptor_ < 0) fail_to_write(file_, errno);
   if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   close(descriptor_);
   fail(ErrorKind::kIo, file_.string(),
@@ -96,9 +93,7 @@ void RecordFolder::append(const RunRecord& record) {
   const std::string identity = run_identity(record);
   if (identities_.count(identity) > 0) return;
   append_record(file_, record);
-  if (fsync(descriptor_) != 0)
-    fail(ErrorKind::kIo, file_.string(),
-         std::string("cannot be written, ") + std::strerror(errno));
+  if (fsync(descriptor_) != 0) fail_to_write(file_, errno);
   identities_.insert(identity);
 }
 

@@ -1,5 +1,7 @@
 #include "sotta/core/output_place.h"
 
+#include <cerrno>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
@@ -42,6 +44,8 @@ TEST(OutputPlace, SaysWhyAFileCannotBeWritten) {
                [&] { check_writable(folder / "absent/file"); });
   expect_error(ErrorKind::kIo, "a folder has this name",
                [&] { check_writable(folder.path()); });
+  expect_error(ErrorKind::kIo, "a/b: cannot be written: No space left",
+               [&] { fail_to_write("a/b", ENOSPC); });
 }
 
 }  // namespace

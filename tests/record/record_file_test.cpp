@@ -2,7 +2,10 @@
 
 #include <fstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "sotta/core/error.h"
 
@@ -48,6 +51,22 @@ TEST(RecordFile, HalfWrittenLastLineIsDroppedAndReplaced) {
   const auto records = read_records(file);
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[1].seed, 2);
+}
+
+// Nothing may be written behind half a line, which would spoil both.
+TEST(RecordFile, HalfALineThatCannotBeCutOffIsAnError) {
+  const int memory = memfd_create("runs", MFD_ALLOW_SEALING);
+  if (memory < 0 || fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+    GTEST_SKIP() << "no file that cannot shrink";
+  const auto file = "/proc/self/fd/" + std::to_string(memory);
+  append_record(file, numbered(1));
+  append_text(file, "{\"format\":1,\"vers");
+  const auto size = std::filesystem::file_size(file);
+
+  EXPECT_THROW(append_record(file, numbered(2)), Error);
+
+  EXPECT_EQ(std::filesystem::file_size(file), size);
+  close(memory);
 }
 
 TEST(RecordFile, DamagedLineIsNamedByItsNumber) {

@@ -20,8 +20,6 @@ class AtomicFile {
   void commit();
 
  private:
-  [[noreturn]] void fail_to_write(int code) const;
-
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int descriptor_;

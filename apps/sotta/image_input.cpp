@@ -16,6 +16,8 @@
 #include "sotta/data/resize.h"
 #include "sotta/data/tensor.h"
 
+#include "progress_bar.h"
+
 namespace sotta::cli {
 namespace {
 
@@ -142,7 +144,7 @@ class NamesOnStandardInput : public FileInput {
     std::vector<std::string> names;
     std::string line;
     while (static_cast<int64_t>(names.size()) < count &&
-           std::getline(std::cin, line))
+           std::getline(std::cin, line) && !interrupted())
       if (!line.empty()) names.push_back(line);
     return names;
   }

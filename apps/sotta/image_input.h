@@ -36,8 +36,9 @@ class ImageInput {
  public:
   virtual ~ImageInput() = default;
 
-  // The next `count` images, fewer at the end, none after it. Throws Error
-  // naming a file that cannot be read or has another size.
+  // The next `count` images, fewer at the end, none after it. An interrupt ends
+  // standard input. Throws Error naming a file that cannot be read or has
+  // another size.
   virtual ImageBatch next(int64_t count) = 0;
 
   // How many there are in all; 0 if that is not known.

@@ -12,9 +12,8 @@ namespace {
 
 volatile std::sig_atomic_t interrupt_seen = 0;
 
-void on_interrupt(int signal) {
+void on_interrupt(int) {
   interrupt_seen = 1;
-  std::signal(signal, SIG_DFL);
 }
 
 std::string duration_text(double seconds) {
@@ -50,8 +49,11 @@ std::string bar_text(double share) {
 }  // namespace
 
 void catch_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);  // how job systems ask
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESETHAND;  // without SA_RESTART: it also ends a wait
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);  // how job systems ask
 }
 
 bool interrupted() {

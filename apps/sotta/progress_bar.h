@@ -36,7 +36,8 @@ class ProgressBar {
 };
 
 // From the first call on, Ctrl-C and SIGTERM no longer end the program at once
-// but make interrupted() true; a second one ends it.
+// but make interrupted() true, and end a wait for standard input; a second one
+// ends the program.
 void catch_interrupts();
 bool interrupted();
 

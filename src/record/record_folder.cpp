@@ -93,7 +93,8 @@ void RecordFolder::append(const RunRecord& record) {
   const std::string identity = run_identity(record);
   if (identities_.count(identity) > 0) return;
   append_record(file_, record);
-  if (fsync(descriptor_) != 0) fail_to_write(file_, errno);
+  while (fsync(descriptor_) != 0)
+    if (errno != EINTR) fail_to_write(file_, errno);
   identities_.insert(identity);
 }
 

@@ -83,6 +83,24 @@ set -e
 expect_code 0
 cut -d, -f3 stdin.csv | cmp -s - folder.txt || give_up "standard input predicts otherwise"
 
+# A signal ends the wait for the next name: what came before is kept.
+mkfifo names
+"$SOTTA_BIN" adapt --model "$model" "${plain[@]}" --window 1 --input - --method source \
+  --state-out stopped.safetensors <names >stdout.txt 2>stderr.txt &
+pid=$!
+exec 3>names
+echo photos/0.png >&3
+until [ -s stdout.txt ] && grep -q '^State:.S' /proc/$pid/status; do :; done
+kill $pid
+set +e
+wait $pid
+last_code=$?
+set -e
+exec 3>&-
+expect_code 0
+expect_error '1 images, 0 admitted, 0 updates (interrupted)'
+expect_file stopped.safetensors
+
 # Mistakes.
 run adapt --input nowhere
 expect_code 2

@@ -121,7 +121,7 @@ Tally adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
   const at::Device device = parse_device(flags.device);
   ProgressBar bar("images");
   Tally tally;
-  while (!tally.stopped) {
+  while (!interrupted()) {
     // Up to the end of the window, which a restored state may have begun.
     const ImageBatch batch =
         input.next(flags.window - adapter.samples() % flags.window);
@@ -133,9 +133,9 @@ Tally adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
                                  Verdict::kAdmitted);
     say_guard(bar, adapter, result);
     if (input.total() > 0) bar.show({tally.images, input.total(), ""});
-    tally.stopped = interrupted();
   }
   bar.finish();
+  tally.stopped = interrupted();
   return tally;
 }
 

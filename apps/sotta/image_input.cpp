@@ -196,6 +196,8 @@ class ArrayInput : public ImageInput {
 }  // namespace
 
 std::unique_ptr<ImageInput> open_images(const ImageInputOptions& options) {
+  require(options.shorter_side == 0 || options.size > 0, "--shorter-side",
+          "expected --size too, the side of what is cropped");
   if (options.path == "-")
     return std::make_unique<NamesOnStandardInput>(options);
   if (!fs::exists(options.path))

@@ -21,8 +21,8 @@ struct ImageInputOptions {
   // all have the size of the first.
   int64_t size = 0;
 
-  // First resize the shorter side to this, then crop the middle; 0 resizes
-  // straight.
+  // First resize the shorter side to this, then crop the middle to `size`,
+  // which must be given; 0 resizes straight.
   int64_t shorter_side = 0;
 };
 

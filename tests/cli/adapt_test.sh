@@ -129,6 +129,11 @@ expect_code 2
 expect_error 'give --size to resize them'
 run adapt --input large.png --size 16
 expect_code 0
+run adapt --input large.png --size 16 --shorter-side 18
+expect_code 0
+run adapt --input large.png --shorter-side 16
+expect_code 2
+expect_error '--shorter-side: expected --size too'
 run sotta adapt --model "$model" --input images.npy
 expect_code 2
 expect_error 'no normalisation was given'

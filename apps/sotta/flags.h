@@ -41,4 +41,9 @@ inline void add_device_flags(CLI::App& command, std::string& device,
       ->capture_default_str();
 }
 
+inline void add_precision_flag(CLI::App& command, std::string& precision) {
+  command.add_option("--precision", precision, "fp32, tf32 or bf16")
+      ->capture_default_str();
+}
+
 }  // namespace sotta::cli

@@ -101,6 +101,17 @@ expect_code 0
 expect_error '1 images, 0 admitted, 0 updates (interrupted)'
 expect_file stopped.safetensors
 
+# Another precision, where network and device have it.
+own="$SOTTA_ROOT/models/fashion_resnet8.safetensors"
+run sotta adapt --model "$own" --input large.png --size 28 --precision bf16
+expect_code 0
+run adapt --input images.npy --precision bf16
+expect_code 2
+expect_error 'bf16 is for our own networks'
+run adapt --input images.npy --precision tf32
+expect_code 2
+expect_error 'precision: tf32 is a format of GPUs, got device cpu'
+
 # Mistakes.
 run adapt --input nowhere
 expect_code 2

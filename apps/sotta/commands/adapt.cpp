@@ -9,9 +9,8 @@
 #include "sotta/core/error.h"
 #include "sotta/core/output_place.h"
 #include "sotta/data/catalog.h"
-#include "sotta/engine/engine.h"
 #include "sotta/eval/grid.h"
-#include "sotta/models/weights.h"
+#include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
 
 #include "commands.h"
@@ -40,6 +39,7 @@ struct AdaptFlags {
   std::string state_in, state_out, export_to;
   std::string device = "cpu";
   EngineOptions engine;
+  std::string precision = to_text(Precision::kFloat32);
   int64_t threads = 0;
 };
 
@@ -54,11 +54,12 @@ std::optional<Normalisation> normalisation_of(const AdaptFlags& flags) {
   return Normalisation{entry.mean, entry.std};
 }
 
-std::shared_ptr<const Classifier> load_model(const AdaptFlags& flags) {
+std::shared_ptr<const Classifier> open_model(const AdaptFlags& flags) {
   LoadOptions options;
   options.normalisation = normalisation_of(flags);
   options.device = parse_device(flags.device);
-  return choose_engine(load_classifier(flags.model, options), flags.engine);
+  options.precision = parse_precision(flags.precision);
+  return load_model(flags.model, options, flags.engine);
 }
 
 // "name=value" pairs, each read as the type the method's option has.
@@ -91,7 +92,7 @@ at::Tensor all_images(const AdaptFlags& flags, int64_t channels) {
 
 std::unique_ptr<Adapter> prepare(const AdaptFlags& flags) {
   MethodContext context;
-  context.model = load_model(flags);
+  context.model = open_model(flags);
   context.rng = Rng(static_cast<uint64_t>(flags.seed));
   context.update_interval = flags.window;
   context.source_images = all_images(flags, context.model->channels());
@@ -174,6 +175,7 @@ void add_model_flags(CLI::App& command, AdaptFlags& flags) {
   command.add_option("--std", flags.std, "and these standard deviations");
   add_device_flags(command, flags.device, flags.threads);
   add_option_flags(command, flags.engine);
+  add_precision_flag(command, flags.precision);
 }
 
 void add_input_flags(CLI::App& command, AdaptFlags& flags) {

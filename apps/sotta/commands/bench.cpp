@@ -239,8 +239,7 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
   add_data_flag(command, flags.data);
   add_device_flags(command, flags.device, flags.threads);
   add_option_flags(command, flags.engine);
-  command.add_option("--precision", flags.precision, "fp32, tf32 or bf16")
-      ->capture_default_str();
+  add_precision_flag(command, flags.precision);
   command
       .add_option("--replay", flags.replay,
                   "on a GPU, record a window's work and replay it")

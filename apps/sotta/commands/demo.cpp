@@ -152,13 +152,12 @@ void add_demo(CLI::App& program) {
   option("--seed", flags->seed, "of every random choice");
   option("--guard", flags->guard, "off, skip, rollback or reset");
   option("--out", flags->out, "folder for records and report");
-  option("--device", flags->device, "cpu, cuda or cuda:N");
-  option("--precision", flags->precision, "fp32, tf32 or bf16");
-  option("--threads", flags->threads, "0: all cores");
   command->add_option("--method", flags->methods, "methods to compare")
       ->delimiter(',')
       ->capture_default_str();
   add_data_flag(*command, flags->data);
+  add_device_flags(*command, flags->device, flags->threads);
+  add_precision_flag(*command, flags->precision);
   command->callback([flags] { run(*flags); });
 }
 

@@ -180,8 +180,7 @@ void add_eval(CLI::App& program) {
       ->capture_default_str();
   add_device_flags(*command, flags->device, flags->threads);
   add_option_flags(*command, flags->engine);
-  command->add_option("--precision", flags->precision, "fp32, tf32 or bf16")
-      ->capture_default_str();
+  add_precision_flag(*command, flags->precision);
   command->add_option("--record", flags->record,
                       "append the result to this file of JSON lines");
   command->add_flag("--json", flags->json,

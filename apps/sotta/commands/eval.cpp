@@ -90,7 +90,7 @@ RunRecord make_record(const EvalFlags& flags, const Classifier& model,
   record.verb = "eval";
   record.dataset = flags.dataset;
   record.model = std::filesystem::path(flags.model).filename().string();
-  record.device = flags.device;
+  record.device = parse_device(flags.device).str();
   record.engine = model.engine();
   record.threads = at::get_num_threads();
   record.options = to_option_map(flags.options);

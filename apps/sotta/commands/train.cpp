@@ -270,7 +270,7 @@ class TrainRun {
     record.verb = "train";
     record.dataset = flags_.dataset;
     record.model = fs::path(flags_.out).filename().string();
-    record.device = flags_.device;
+    record.device = device_.str();
     record.engine = model_->engine();
     record.threads = threads;
     record.seed = flags_.options.seed;

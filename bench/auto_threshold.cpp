@@ -1,4 +1,4 @@
-// What SoTTA's `min_confidence = auto` gives for a model: from images of a
+// What SoTTA's `min_confidence = -1` gives for a model: from images of a
 // dataset's test split, as source images, and from the number of classes alone.
 //   auto_threshold MODEL DATASET DATA_ROOT [IMAGES, default 2000]
 #include <algorithm>

@@ -188,8 +188,8 @@ void add_input_flags(CLI::App& command, AdaptFlags& flags) {
   command.add_option("--shorter-side", flags.input.shorter_side,
                      "resize to this first, then crop the middle");
   command.add_option("--source-images", flags.source_images,
-                     "images like those the model was trained on (EATA, auto "
-                     "min_confidence)");
+                     "images like those the model was trained on (EATA, SoTTA "
+                     "with min_confidence=-1)");
 }
 
 void add_method_flags(CLI::App& command, AdaptFlags& flags) {

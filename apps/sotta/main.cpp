@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -27,8 +26,7 @@ void check_verb(const CLI::App& program, const std::string& verb) {
   for (const auto* known :
        program.get_subcommands([](const CLI::App*) { return true; }))
     verbs.push_back(known->get_name());
-  if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
-    sotta::fail_unknown_name("verb", verb, verbs);
+  sotta::require_one_of("verb", verb, verbs);
 }
 
 }  // namespace

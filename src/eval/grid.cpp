@@ -53,8 +53,7 @@ std::vector<std::string> resolve(const std::string& subject,
                                  const std::vector<std::string>& known) {
   std::vector<std::string> resolved;
   const auto add = [&](const std::string& name) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      fail_unknown_name(subject, name, known);
+    require_one_of(subject, name, known);
     if (std::find(resolved.begin(), resolved.end(), name) == resolved.end())
       resolved.push_back(name);
   };

@@ -144,12 +144,10 @@ void complain(const GridOutcome& outcome) {
 }
 
 // The writer's name, so that processes never share a file.
-std::string writer_of(const BenchFlags& flags,
+std::string writer_of(const std::optional<Share>& share,
                       const std::optional<RankOptions>& ranks) {
-  if (!flags.shard.empty()) {
-    const Share share = parse_share(flags.shard);
-    return "shard" + std::to_string(share.i) + "of" + std::to_string(share.n);
-  }
+  if (share)
+    return "shard" + std::to_string(share->i) + "of" + std::to_string(share->n);
   return ranks ? "rank" + std::to_string(ranks->rank) : "";
 }
 
@@ -173,17 +171,18 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
 void run(const BenchFlags& flags) {
   auto cells = expand(grid_of(flags));
   std::optional<RankOptions> ranks;
+  std::optional<Share> share;
   if (flags.shard.empty()) {
     ranks = ranks_from_environment();
   } else {
-    const Share share = parse_share(flags.shard);
-    cells = shard(cells, share.i, share.n);
+    share = parse_share(flags.shard);
+    cells = shard(cells, share->i, share->n);
   }
   if (flags.list) return print_cells(cells);
 
   require(flags.jobs >= 1, "--jobs",
           "expected at least 1, got " + std::to_string(flags.jobs));
-  RecordFolder records(flags.out, writer_of(flags, ranks), flags.any_version);
+  RecordFolder records(flags.out, writer_of(share, ranks), flags.any_version);
   Workbench bench(workbench_of(flags));
   if (ranks) ranks->lost_after = flags.lost_after;
   const auto claims = ranks ? make_store_claims(*ranks) : make_local_claims();

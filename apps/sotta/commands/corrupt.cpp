@@ -51,10 +51,9 @@ std::vector<std::string> chosen_kinds(const std::vector<std::string>& words) {
     if (word == "all" || word == "common") {
       const auto some = word == "all" ? known : common_corruption_names();
       kinds.insert(kinds.end(), some.begin(), some.end());
-    } else if (std::find(known.begin(), known.end(), word) != known.end()) {
-      kinds.push_back(word);
     } else {
-      fail_unknown_name("corruption", word, known);
+      require_one_of("corruption", word, known);
+      kinds.push_back(word);
     }
   }
   return kinds;

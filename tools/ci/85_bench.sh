@@ -5,7 +5,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/build.sh release
+filter='^(forward|harness/source|source|tent|contrast|fog)'
 for program in build/release/bin/*_bench; do
   [ -x "$program" ] || continue
-  "$program" --benchmark_filter='^(forward|source|tent|contrast|fog)'
+  # A filter that matches nothing is no error to Google Benchmark.
+  if "$program" --benchmark_filter="$filter" --benchmark_list_tests=true 2>&1 |
+    grep 'Failed to match any'; then
+    echo "$program has no such benchmark" >&2
+    exit 1
+  fi
+  "$program" --benchmark_filter="$filter"
 done

@@ -12,10 +12,10 @@
 #include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
-#include "sotta/models/resnet.h"
 
 #include "bench/bare_resnet18.h"
 #include "bench/paired.h"
+#include "bench/random_network.h"
 
 namespace sotta::bench {
 namespace {
@@ -24,13 +24,9 @@ void forward_beside_bare_module(benchmark::State& state,
                                 const std::string& engine) {
   at::set_num_threads(static_cast<int>(available_cores()));
   const c10::InferenceMode no_gradients;
-  const ResNetSpec spec = named_resnet("resnet18", 10);
   EngineOptions options;
   options.name = engine;
-  const auto ours =
-      choose_engine(make_resnet(spec, random_resnet_state(spec, Rng(0)),
-                                {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}),
-                    options);
+  const auto ours = choose_engine(random_network("resnet18"), options);
   BareResNet18 bare;
   bare.eval();
   const at::Tensor bytes = at::randint(256, {64, 3, 32, 32}).to(at::kByte);

@@ -8,9 +8,9 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/eval/run_stream.h"
-#include "sotta/models/resnet.h"
 
 #include "bench/paired.h"
+#include "bench/random_network.h"
 
 namespace sotta::bench {
 namespace {
@@ -18,11 +18,9 @@ namespace {
 constexpr int64_t kImages = 256;  // and as many of noise
 
 RunTask make_task(const std::string& method) {
-  const ResNetSpec spec = named_resnet("resnet8", 10);
   RunTask task;
   task.method = method;
-  task.context.model = make_resnet(spec, random_resnet_state(spec, Rng(0)),
-                                   {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}});
+  task.context.model = random_network("resnet8");
   task.make = [method](const MethodContext& context) {
     const OptionMap full_work =
         method == "sotta" ? OptionMap{{"min_confidence", 0.0}} : OptionMap{};

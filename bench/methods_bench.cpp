@@ -16,21 +16,14 @@
 #include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
-#include "sotta/models/resnet.h"
 
 #include "bench/paired.h"
+#include "bench/random_network.h"
 
 namespace sotta::bench {
 namespace {
 
 EngineOptions engine;
-
-std::shared_ptr<const Classifier> resnet18() {
-  const ResNetSpec spec = named_resnet("resnet18", 10);
-  return choose_engine(make_resnet(spec, random_resnet_state(spec, Rng(0)),
-                                   {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}),
-                       engine);
-}
 
 at::Tensor images() {
   return at::randint(256, {64, 3, 32, 32}).to(at::kByte);
@@ -50,7 +43,7 @@ OptionMap full_work(const std::string& method) {
 void window(benchmark::State& state, const std::string& method) {
   at::set_num_threads(static_cast<int>(available_cores()));
   MethodContext context;
-  context.model = resnet18();
+  context.model = choose_engine(random_network("resnet18"), engine);
   context.source_images = images();
   const auto adapter =
       make_adapter(method, context, Preset::kClean, full_work(method));

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sotta/core/rng.h"
+#include "sotta/models/resnet.h"
+
+namespace sotta::bench {
+
+// A network of this name for ten classes of colour images, with random weights:
+// as fast as a trained one.
+inline std::unique_ptr<Classifier> random_network(const std::string& name) {
+  const ResNetSpec spec = named_resnet(name, 10);
+  return make_resnet(spec, random_resnet_state(spec, Rng(0)),
+                     {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}});
+}
+
+}  // namespace sotta::bench

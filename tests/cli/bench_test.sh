@@ -12,7 +12,6 @@ expect_code 0
 
 # Nothing is run twice, and a half-written line is redone.
 head -c -100 runs/records.jsonl >cut && mv cut runs/records.jsonl
-cp -r runs before
 run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out runs --json
 expect_code 0
 [ "$(json_field earlier)" = 7 ] || give_up 'expected 7 earlier cells'

@@ -31,9 +31,11 @@ expect_code 0
 grep -q '"precision":"bf16"' stdout.txt || give_up 'expected the precision'
 
 evaluate --precision tf32
+expect_code 2
 expect_error 'precision: tf32 is a format of GPUs, got device cpu'
 
 evaluate --precision fp16
+expect_code 2
 expect_error 'precision: expected fp32, tf32 or bf16, got "fp16"'
 
 # All fifteen: a line and a record for each, and the average.

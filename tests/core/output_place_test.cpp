@@ -46,6 +46,8 @@ TEST(OutputPlace, SaysWhyAFileCannotBeWritten) {
                [&] { check_writable(folder.path()); });
   expect_error(ErrorKind::kIo, "a/b: cannot be written: No space left",
                [&] { fail_to_write("a/b", ENOSPC); });
+  expect_error(ErrorKind::kIo, "cannot be written: File name too long",
+               [&] { check_writable(folder / std::string(300, 'x')); });
 }
 
 }  // namespace

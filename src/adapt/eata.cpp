@@ -1,5 +1,6 @@
 #include "sotta/adapt/eata.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
@@ -8,6 +9,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include "sotta/core/draw.h"
 #include "sotta/core/error.h"
 #include "sotta/nn/losses.h"
 
@@ -27,8 +29,9 @@ at::Tensor make_fisher(const MethodContext& context,
           "source_images",
           "EATA takes its Fisher information from images [N, C, H, W], got "
           "none; give some or set fisher_weight to 0");
-  const at::Tensor places = at::tensor(draw_places(
-      images.size(0), options.fisher_samples, context.rng.child("fisher")));
+  const int64_t count = std::min(options.fisher_samples, images.size(0));
+  const at::Tensor places = at::tensor(draw_without_replacement(
+      images.size(0), count, context.rng.child("fisher")));
   return fisher_information(*context.model,
                             images.index_select(0, places.to(images.device())),
                             options.fisher_batch);

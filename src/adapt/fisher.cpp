@@ -1,9 +1,5 @@
 #include "adapt/fisher.h"
 
-#include <algorithm>
-#include <numeric>
-#include <utility>
-
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -11,17 +7,6 @@
 #include "sotta/nn/losses.h"
 
 namespace sotta {
-
-std::vector<int64_t> draw_places(int64_t total, int64_t count, Rng rng) {
-  std::vector<int64_t> places(static_cast<size_t>(total));
-  std::iota(places.begin(), places.end(), 0);
-  const int64_t drawn = std::min(count, total);
-  for (int64_t i = 0; i < drawn; ++i)
-    std::swap(places[static_cast<size_t>(i)],
-              places[static_cast<size_t>(i + rng.below(total - i))]);
-  places.resize(static_cast<size_t>(drawn));
-  return places;
-}
 
 at::Tensor fisher_information(const Classifier& model, const at::Tensor& images,
                               int64_t batch_size) {

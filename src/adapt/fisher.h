@@ -1,18 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include <ATen/core/Tensor.h>
 
-#include "sotta/core/rng.h"
 #include "sotta/models/classifier.h"
 
 namespace sotta {
-
-// `count` different places below `total`, or all of them if there are fewer, as
-// docs/decisions/random-streams.md says.
-std::vector<int64_t> draw_places(int64_t total, int64_t count, Rng rng);
 
 // How much the source model's predictions depend on each norm parameter, laid
 // out as ModelState::affine: the squared gradient of the mean pseudo-label loss

@@ -1,8 +1,8 @@
 #include "adapt/fisher.h"
 
-#include <algorithm>
 #include <cmath>
-#include <set>
+
+#include "sotta/core/draw.h"
 
 #include "tests/adapt/trace.h"
 #include "tests/support/linear_classifier.h"
@@ -15,21 +15,11 @@ using testing::Trace;
 TEST(Fisher, DrawsThePlacesOfTheTrace) {
   const Trace trace("eata_clean");
   const at::Tensor expected = trace.golden()["fisher_chosen"];
-  const auto places = draw_places(24, 20, trace.context().rng.child("fisher"));
+  const auto places =
+      draw_without_replacement(24, 20, trace.context().rng.child("fisher"));
   ASSERT_EQ(static_cast<int64_t>(places.size()), expected.numel());
   for (int64_t i = 0; i < expected.numel(); ++i)
     EXPECT_EQ(places[static_cast<size_t>(i)], expected[i].item<int64_t>()) << i;
-}
-
-TEST(Fisher, PlacesAreDifferentAndAllOfFewerThanAsked) {
-  for (const int64_t count : {1, 7, 20, 50}) {
-    const auto places = draw_places(20, count, Rng(3));
-    const std::set<int64_t> different(places.begin(), places.end());
-    EXPECT_EQ(different.size(),
-              static_cast<size_t>(std::min<int64_t>(count, 20)));
-    EXPECT_GE(*different.begin(), 0);
-    EXPECT_LT(*different.rbegin(), 20);
-  }
 }
 
 TEST(Fisher, EqualsPyTorch) {

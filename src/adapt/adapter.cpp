@@ -10,6 +10,7 @@
 #include <ATen/ops/stack.h>
 #include <c10/core/InferenceMode.h>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/stopwatch.h"
 
@@ -57,8 +58,7 @@ Adapter::Adapter(std::string name, std::unique_ptr<Method> method,
       method_(std::move(method)),
       model_(context.model),
       update_interval_(context.update_interval) {
-  require(update_interval_ >= 1, "update_interval",
-          "expected at least 1, got " + std::to_string(update_interval_));
+  require_at_least("update_interval", update_interval_, 1);
   validate(guard);
   if (guard.action != "off")
     guard_ = std::make_unique<Guard>(guard, model_->classes());

@@ -6,16 +6,11 @@
 
 #include <ATen/ops/stack.h>
 
-#include "sotta/core/error.h"
+#include "sotta/core/checks.h"
 #include "sotta/core/options.h"
 
 namespace sotta {
 namespace {
-
-void require_share(double share, const char* name) {
-  require(share >= 0 && share <= 1, name,
-          "expected 0 to 1, got " + to_text(share));
-}
 
 std::string percent(double share) {
   return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
@@ -25,13 +20,12 @@ std::string percent(double share) {
 
 void validate(const GuardOptions& options) {
   require_one_of("guard", options.action, {"off", "skip", "rollback", "reset"});
-  require(options.max_parameter_change >= 0, "guard_max_parameter_change",
-          "expected at least 0, got " + to_text(options.max_parameter_change));
-  require_share(options.max_class_share, "guard_max_class_share");
-  require_share(options.min_admitted_share, "guard_min_admitted_share");
-  require_share(options.max_admitted_share, "guard_max_admitted_share");
-  require(options.history >= 1, "guard_history",
-          "expected at least 1, got " + std::to_string(options.history));
+  require_not_negative("guard_max_parameter_change",
+                       options.max_parameter_change);
+  require_within("guard_max_class_share", options.max_class_share, 0, 1);
+  require_within("guard_min_admitted_share", options.min_admitted_share, 0, 1);
+  require_within("guard_max_admitted_share", options.max_admitted_share, 0, 1);
+  require_at_least("guard_history", options.history, 1);
 }
 
 void Adapter::Guard::observe(const Observation& part) {

@@ -7,6 +7,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/nn/augment.h"
 #include "sotta/nn/gradient.h"
@@ -15,7 +16,6 @@
 #include "sotta/nn/pixels.h"
 #include "sotta/nn/random_tensor.h"
 
-#include "adapt/checks.h"
 #include "adapt/images.h"
 
 namespace sotta {

@@ -9,11 +9,11 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/draw.h"
 #include "sotta/core/error.h"
 #include "sotta/nn/losses.h"
 
-#include "adapt/checks.h"
 #include "adapt/fisher.h"
 #include "adapt/selected_mean.h"
 #include "adapt/window_step.h"

@@ -10,7 +10,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "adapt/checks.h"
+#include "sotta/core/checks.h"
 
 namespace sotta {
 namespace {

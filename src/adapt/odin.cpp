@@ -8,12 +8,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/pixels.h"
 #include "sotta/nn/upload.h"
-
-#include "adapt/checks.h"
 
 namespace sotta {
 namespace {

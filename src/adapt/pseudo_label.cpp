@@ -1,8 +1,8 @@
 #include "sotta/adapt/pseudo_label.h"
 
+#include "sotta/core/checks.h"
 #include "sotta/nn/losses.h"
 
-#include "adapt/checks.h"
 #include "adapt/whole_window_step.h"
 
 namespace sotta {

@@ -6,6 +6,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
 
+#include "sotta/core/checks.h"
 #include "sotta/nn/augment.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
@@ -13,7 +14,6 @@
 #include "sotta/nn/pixels.h"
 #include "sotta/nn/upload.h"
 
-#include "adapt/checks.h"
 #include "adapt/images.h"
 #include "adapt/memory_method.h"
 

@@ -7,12 +7,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
+#include "sotta/core/checks.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
 #include "sotta/nn/sharpness.h"
 
-#include "adapt/checks.h"
 #include "adapt/frozen.h"
 #include "adapt/selected_mean.h"
 #include "adapt/window_method.h"

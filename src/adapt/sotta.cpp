@@ -7,13 +7,13 @@
 #include <ATen/core/grad_mode.h>
 
 #include "sotta/adapt/confidence_threshold.h"
+#include "sotta/core/checks.h"
 #include "sotta/core/options.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
 #include "sotta/nn/sharpness.h"
 
-#include "adapt/checks.h"
 #include "adapt/frozen.h"
 #include "adapt/memory_method.h"
 

@@ -1,9 +1,9 @@
 #include "sotta/adapt/tent.h"
 
+#include "sotta/core/checks.h"
 #include "sotta/core/options.h"
 #include "sotta/nn/losses.h"
 
-#include "adapt/checks.h"
 #include "adapt/whole_window_step.h"
 
 namespace sotta {

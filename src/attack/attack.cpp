@@ -2,6 +2,7 @@
 
 #include <ATen/ops/zeros_like.h>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 
@@ -82,10 +83,8 @@ std::vector<std::string> attack_modes() {
 void validate(const AttackOptions& options) {
   require_one_of("attack", options.mode, attack_modes());
   require_one_of("attack_weights", options.weights, {"adapted", "source"});
-  require(options.eps >= 0 && options.eps <= 1, "attack_eps",
-          "expected 0 to 1, got " + to_text(options.eps));
-  require(options.steps >= 1, "attack_steps",
-          "expected at least 1, got " + to_text(options.steps));
+  require_within("attack_eps", options.eps, 0, 1);
+  require_at_least("attack_steps", options.steps, 1);
   require(options.step_size > 0 && options.step_size <= 1, "attack_step_size",
           "expected above 0 and at most 1, got " + to_text(options.step_size));
 }

@@ -1,19 +1,11 @@
 #include "sotta/stream/stream_options.h"
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/stream/scenario.h"
 
 namespace sotta {
-namespace {
-
-void require_at_least(const std::string& name, int64_t value, int64_t least) {
-  require(value >= least, name,
-          "expected at least " + std::to_string(least) + ", got " +
-              std::to_string(value));
-}
-
-}  // namespace
 
 void validate(const StreamOptions& options) {
   require_one_of("scenario", options.scenario, scenario_names());

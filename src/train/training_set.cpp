@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 
@@ -40,9 +41,7 @@ void check_size(const Dataset& data, int64_t padding, int64_t max_bytes) {
 }  // namespace
 
 void check_padding(int64_t padding) {
-  require(0 <= padding && padding <= kMaxPadding, "padding",
-          "expected 0 to " + std::to_string(kMaxPadding) + ", got " +
-              std::to_string(padding));
+  require_within("padding", padding, 0, kMaxPadding);
 }
 
 ImageShape TrainingSet::shape() const {

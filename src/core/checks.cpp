@@ -1,4 +1,4 @@
-#include "adapt/checks.h"
+#include "sotta/core/checks.h"
 
 #include <cmath>
 
@@ -24,6 +24,10 @@ void require_within(const char* name, int64_t value, int64_t low,
                     int64_t high) {
   check(name, value, value >= low && value <= high,
         to_text(low) + " to " + to_text(high));
+}
+
+void require_at_least(const char* name, int64_t value, int64_t low) {
+  check(name, value, value >= low, "at least " + to_text(low));
 }
 
 void require_positive(const char* name, double value) {

@@ -1,14 +1,11 @@
 #include "sotta/corrupt/corrupted_dataset.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "sotta/core/error.h"
-#include "sotta/core/options.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/dataset_files.h"
 #include "sotta/data/npy.h"
-#include "sotta/data/open_dataset.h"
 #include "sotta/data/tensor.h"
 
 namespace sotta {
@@ -68,13 +65,6 @@ std::unique_ptr<Dataset> open_severity(const DatasetEntry& entry,
       entry.classes, image_file.string());
 }
 
-void check_options(const CorruptionOptions& options) {
-  const auto names = corruption_names();
-  if (std::find(names.begin(), names.end(), options.kind) == names.end())
-    fail_unknown_name("corruption", options.kind, names);
-  check_severity(options.severity);
-}
-
 }  // namespace
 
 CorruptedDataset::CorruptedDataset(std::shared_ptr<const Dataset> clean,
@@ -100,16 +90,6 @@ std::unique_ptr<Dataset> open_published_corruption(const std::string& name,
   const fs::path labels = find_file(*entry, "labels.npy", root);
   if (images.empty() || labels.empty()) return nullptr;
   return open_severity(*entry, images, labels, severity);
-}
-
-CorruptedImages open_corrupted(const std::string& name, const fs::path& root,
-                               const CorruptionOptions& options) {
-  check_options(options);
-  auto published =
-      open_published_corruption(name, root, options.kind, options.severity);
-  if (published) return {std::move(published), "published"};
-  return {std::make_unique<CorruptedDataset>(open_dataset(name, root), options),
-          "made"};
 }
 
 }  // namespace sotta

@@ -1,6 +1,5 @@
 #include "sotta/corrupt/corrupted_dataset.h"
 
-#include <fstream>
 #include <stdexcept>
 
 #include <ATen/TensorOperators.h>
@@ -28,16 +27,6 @@ std::shared_ptr<const Dataset> clean_images() {
   return std::make_shared<TensorDataset>(
       LabelledImages{grey_levels(4).contiguous(), at::arange(4, at::kLong)}, 10,
       "clean");
-}
-
-// One CIFAR-10 record per image: label, then 3072 times the same level.
-void write_cifar(const testing::TempDir& root, int count) {
-  std::filesystem::create_directories(root.path() / "cifar-10-batches-bin");
-  std::ofstream file(root.path() / "cifar-10-batches-bin/test_batch.bin",
-                     std::ios::binary);
-  for (int i = 0; i < count; ++i)
-    file << static_cast<char>(i)
-         << std::string(3072, static_cast<char>(i * 20));
 }
 
 // Image i at severity s is all 10 * s + i.
@@ -117,47 +106,31 @@ TEST(OpenPublishedCorruption, IsNullWithoutTheFiles) {
             nullptr);
 }
 
-TEST(OpenCorrupted, MakesWhatIsNotPublished) {
-  const testing::TempDir root;
-  write_cifar(root, 3);
-
-  const auto opened =
-      open_corrupted("cifar10", root.path(), options_for("contrast", 2));
-
-  EXPECT_EQ(opened.source, "made");
-  EXPECT_EQ(opened.images->size(), 3);
-  EXPECT_EQ(opened.images->get({2}).labels.item<int64_t>(), 2);
-}
-
-TEST(OpenCorrupted, PrefersPublishedFilesAndTakesTheSeveritysRows) {
+TEST(OpenPublishedCorruption, TakesTheSeveritysRows) {
   const testing::TempDir root;
   write_published(root, 10);
 
-  const auto opened =
-      open_corrupted("cifar10", root.path(), options_for("fog", 4));
+  const auto images =
+      open_published_corruption("cifar10", root.path(), "fog", 4);
 
-  EXPECT_EQ(opened.source, "published");
-  ASSERT_EQ(opened.images->size(), 2);
-  const LabelledImages found = opened.images->get({1});
+  ASSERT_EQ(images->size(), 2);
+  const LabelledImages found = images->get({1});
   EXPECT_TRUE(found.images.equal(at::full({1, 3, 32, 32}, 41, at::kByte)));
   EXPECT_EQ(found.labels.item<int64_t>(), 3);
 }
 
-TEST(OpenCorrupted, RefusesAFileThatDoesNotHoldFiveSeverities) {
+TEST(OpenPublishedCorruption, RefusesAFileThatDoesNotHoldFiveSeverities) {
   const testing::TempDir root;
   write_published(root, 8);
   testing::expect_error(ErrorKind::kBadFormat, "five severities", [&] {
-    open_corrupted("cifar10", root.path(), options_for("fog", 4));
+    open_published_corruption("cifar10", root.path(), "fog", 4);
   });
 }
 
-TEST(OpenCorrupted, ChecksKindAndSeverityBeforeAnyFile) {
+TEST(OpenPublishedCorruption, ChecksTheSeverityBeforeAnyFile) {
   const testing::TempDir root;
-  testing::expect_error(ErrorKind::kInvalid, "fog", [&] {
-    open_corrupted("cifar10", root.path(), options_for("fogg", 1));
-  });
   testing::expect_error(ErrorKind::kInvalid, "got 9", [&] {
-    open_corrupted("cifar10", root.path(), options_for("fog", 9));
+    open_published_corruption("cifar10", root.path(), "fog", 9);
   });
 }
 

@@ -31,28 +31,12 @@ class CorruptedDataset : public Dataset {
   Corruption corruption_;
 };
 
-struct CorruptedImages {
-  std::unique_ptr<Dataset> images;
-
-  // "published" for the authors' own files, "made" for ours: for the record.
-  std::string source;
-};
-
 // One severity's rows of CIFAR-10-C or CIFAR-100-C, the published corruptions
 // of the evaluation images of a dataset, if KIND.npy and labels.npy lie under
-// the data root; null if not. Throws Error(kBadFormat) for damaged files.
+// the data root; null if not. Throws Error(kBadFormat) for damaged files,
+// Error(kInvalid) for a severity outside 1 to 5.
 std::unique_ptr<Dataset> open_published_corruption(
     const std::string& name, const std::filesystem::path& root,
     const std::string& kind, int64_t severity);
-
-// The evaluation images of a dataset of the catalogue under a corruption: those
-// of CIFAR-10-C or CIFAR-100-C where KIND.npy and labels.npy lie under the data
-// root, at the options' severity (the seed has no effect on them); otherwise
-// made from the clean images.
-//
-// Throws as open_dataset and Corruption do.
-CorruptedImages open_corrupted(const std::string& name,
-                               const std::filesystem::path& root,
-                               const CorruptionOptions& options);
 
 }  // namespace sotta

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <ATen/ops/aminmax.h>
@@ -46,11 +45,6 @@ void overwrite_tail(std::vector<Verdict>& verdicts,
 }
 
 }  // namespace
-
-double number(const at::Tensor& scalar) {
-  return scalar.defined() ? scalar.item<double>()
-                          : std::numeric_limits<double>::quiet_NaN();
-}
 
 Adapter::Adapter(std::string name, std::unique_ptr<Method> method,
                  const MethodContext& context, const GuardOptions& guard)

@@ -175,13 +175,6 @@ void StateArchive::operator()(const std::string& name, double& value) {
                  }});
 }
 
-void StateArchive::operator()(const std::string& name, bool& value) {
-  (*this)(name, {[&] { return pack({value ? 1 : 0}); }, expect_words(name, 1),
-                 [&value](const at::Tensor& stored) {
-                   value = stored.item<int64_t>() != 0;
-                 }});
-}
-
 void StateArchive::operator()(const std::string& name, Rng& value) {
   (*this)(name, {[&] {
                    return pack({bit_cast<int64_t>(value.state().key),

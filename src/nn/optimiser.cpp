@@ -71,8 +71,6 @@ class FlatOptimiser : public Optimiser {
     apply(parameters, effective(gradient.detach(), parameters));
   }
 
-  void reset() final { set_state({}); }
-
   State state() const final {
     State result = state_;
     for (auto& [name, tensor] : result.tensors)

@@ -57,11 +57,6 @@ bool same_shape(const ImageShape& a, const ImageShape& b) {
   return a.channels == b.channels && a.height == b.height && a.width == b.width;
 }
 
-std::string to_text(const ImageShape& shape) {
-  return std::to_string(shape.channels) + " x " + std::to_string(shape.height) +
-         " x " + std::to_string(shape.width);
-}
-
 FittedDataset::FittedDataset(std::shared_ptr<const Dataset> images,
                              const ImageShape& shape)
     : images_(std::move(images)), shape_(shape) {

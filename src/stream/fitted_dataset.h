@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "sotta/data/dataset.h"
@@ -29,8 +28,5 @@ class FittedDataset : public Dataset {
 };
 
 bool same_shape(const ImageShape& a, const ImageShape& b);
-
-// "3 x 32 x 32"
-std::string to_text(const ImageShape& shape);
 
 }  // namespace sotta

@@ -14,6 +14,7 @@ namespace sotta {
 namespace {
 
 using testing::close;
+using testing::number;
 using testing::Trace;
 
 class CottaGolden : public ::testing::TestWithParam<const char*> {};

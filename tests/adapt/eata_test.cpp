@@ -14,6 +14,7 @@
 namespace sotta {
 namespace {
 
+using testing::number;
 using testing::Trace;
 
 // The trace's context with the images its Fisher information was taken from.

@@ -7,6 +7,7 @@
 namespace sotta {
 namespace {
 
+using testing::number;
 using testing::Trace;
 
 // What can be seen on the CPU of methods whose windows are replayed on a GPU:

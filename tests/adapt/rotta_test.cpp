@@ -13,6 +13,7 @@ namespace sotta {
 namespace {
 
 using testing::close;
+using testing::number;
 using testing::Trace;
 
 std::vector<int64_t> memory_ages(const Snapshot& snapshot) {

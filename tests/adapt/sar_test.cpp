@@ -11,6 +11,7 @@
 namespace sotta {
 namespace {
 
+using testing::number;
 using testing::Trace;
 
 // The moving loss, as a snapshot keeps it; NaN before there is one.

@@ -10,6 +10,7 @@
 namespace sotta {
 namespace {
 
+using testing::number;
 using testing::Trace;
 
 class SottaGolden : public ::testing::TestWithParam<const char*> {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -114,6 +115,12 @@ inline std::vector<int64_t> expected_samples(const Trace& trace,
     if (stored[i].item<int64_t>() >= 0)
       samples.push_back(stored[i].item<int64_t>());
   return samples;
+}
+
+// A scalar of an update, or NaN if it has none.
+inline double number(const at::Tensor& scalar) {
+  return scalar.defined() ? scalar.item<double>()
+                          : std::numeric_limits<double>::quiet_NaN();
 }
 
 // Compares a scalar of an update; NaN in the trace means there was none.

@@ -5,6 +5,7 @@
 namespace sotta {
 namespace {
 
+using testing::number;
 using testing::Trace;
 
 // What TENT and pseudo-labels share, shown by TENT: a window's passes taken

@@ -7,6 +7,7 @@
 namespace sotta {
 namespace {
 
+using testing::number;
 using testing::Trace;
 
 // What every method of one step per window shares, shown by TENT.

@@ -64,9 +64,6 @@ struct UpdateReport {
   std::vector<Verdict> verdicts;
 };
 
-// The number, or NaN if there is none.
-double number(const at::Tensor& scalar);
-
 // One adaptation method. The Adapter in front of it checks images, cuts the
 // stream into windows and calls in this order: observe() for each part of a
 // window as it arrives, update() when the window is full.

@@ -51,7 +51,6 @@ class StateArchive {
 
   void operator()(const std::string& name, int64_t& value);
   void operator()(const std::string& name, double& value);
-  void operator()(const std::string& name, bool& value);
   void operator()(const std::string& name, Rng& value);
 
   // Its tensors must have the form of the parameters it steps on, and are

@@ -31,9 +31,6 @@ class Optimiser {
   virtual void take_step(const at::Tensor& parameters,
                          const at::Tensor& gradient) = 0;
 
-  // Forgets all earlier steps.
-  virtual void reset() = 0;
-
   // Everything that earlier steps left behind. The tensors have fixed names and
   // are undefined before the first step.
   struct State {
@@ -44,8 +41,8 @@ class Optimiser {
   // A copy: later steps do not change it.
   virtual State state() const = 0;
 
-  // Continues as the optimiser that gave this state would; its own tensors stay
-  // where they are in memory. Throws
+  // Continues as the optimiser that gave this state would; an empty one forgets
+  // all earlier steps. Its own tensors stay where they are in memory. Throws
   // Error(kInvalid), and changes nothing, if it comes from another kind.
   virtual void set_state(const State& state) = 0;
 };

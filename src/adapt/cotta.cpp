@@ -103,8 +103,7 @@ class Cotta : public Method {
 
  private:
   std::unique_ptr<Optimiser> adam() const {
-    return make_adam(
-        {options_.learning_rate, 0.9, 0.999, 1e-8, options_.weight_decay});
+    return make_adam({options_.learning_rate, options_.weight_decay});
   }
 
   at::Tensor run(const at::Tensor& images, const ModelState& state) const {

@@ -11,8 +11,9 @@ namespace {
 class PseudoLabel : public WholeWindowStep {
  public:
   PseudoLabel(const MethodContext& context, const PseudoLabelOptions& options)
-      : WholeWindowStep(context, make_adam({options.learning_rate, 0.9, 0.999,
-                                            1e-8, options.weight_decay})) {}
+      : WholeWindowStep(
+            context, make_adam({options.learning_rate, options.weight_decay})) {
+  }
 
  private:
   // All samples, however unsure.

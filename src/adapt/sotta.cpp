@@ -46,9 +46,8 @@ class Sotta : public MemoryMethod {
                      options.memory_capacity),
         options_(options),
         mask_(trainable_mask(model(), options.frozen)),
-        optimiser_(make_adam(
-            {options.learning_rate, 0.9, 0.999, 1e-8, options.weight_decay},
-            mask_)),
+        optimiser_(
+            make_adam({options.learning_rate, options.weight_decay}, mask_)),
         replay_(context.replay && device().is_cuda()),
         step_([this](const at::Tensor& images) { return make_step(images); },
               context.replay) {}

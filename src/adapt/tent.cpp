@@ -13,8 +13,7 @@ std::unique_ptr<Optimiser> make_optimiser(const TentOptions& options) {
   if (options.optimiser == "sgd")
     return make_sgd(
         {options.learning_rate, options.momentum, options.weight_decay});
-  return make_adam(
-      {options.learning_rate, 0.9, 0.999, 1e-8, options.weight_decay});
+  return make_adam({options.learning_rate, options.weight_decay});
 }
 
 class Tent : public WholeWindowStep {

@@ -50,10 +50,10 @@ class Optimiser {
 // Kingma and Ba, Adam (2015); rounds as torch.optim.Adam does.
 struct AdamOptions {
   double learning_rate = 1e-3;  // at least 0
+  double weight_decay = 0;      // times the parameters, added to the gradient
   double beta1 = 0.9;           // memory of the mean gradient, 0 to below 1
   double beta2 = 0.999;         // memory of its square, 0 to below 1
   double epsilon = 1e-8;        // keeps the quotient finite, above 0
-  double weight_decay = 0;      // times the parameters, added to the gradient
 };
 
 // Rounds as torch.optim.SGD does.

@@ -27,4 +27,17 @@ NormViews norm_views(const ModelState& state, const NormLayer& layer) {
           cut(state.running_var, layer.offset)};
 }
 
+NamedTensors named_norm_tensors(const ModelState& state,
+                                const std::vector<NormLayer>& layers) {
+  NamedTensors tensors;
+  for (const auto& layer : layers) {
+    const NormViews views = norm_views(state, layer);
+    tensors[layer.name + ".weight"] = views.scale;
+    tensors[layer.name + ".bias"] = views.shift;
+    tensors[layer.name + ".running_mean"] = views.running_mean;
+    tensors[layer.name + ".running_var"] = views.running_var;
+  }
+  return tensors;
+}
+
 }  // namespace sotta

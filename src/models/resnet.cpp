@@ -168,19 +168,12 @@ class ResNetClassifier : public Classifier {
   const Normalisation& normalisation() const override { return normalisation_; }
 
   NamedTensors named_tensors(const ModelState& state) const override {
-    NamedTensors tensors;
+    NamedTensors tensors = named_norm_tensors(state, plan_.norms);
     int64_t start = 0;
     for (const auto& tensor : plan_.body) {
       tensors[tensor.name] =
           state.body.narrow(0, start, tensor.count()).view(tensor.shape);
       start += tensor.count();
-    }
-    for (const auto& norm : plan_.norms) {
-      const NormViews views = norm_views(state, norm);
-      tensors[norm.name + ".weight"] = views.scale;
-      tensors[norm.name + ".bias"] = views.shift;
-      tensors[norm.name + ".running_mean"] = views.running_mean;
-      tensors[norm.name + ".running_var"] = views.running_var;
     }
     return tensors;
   }

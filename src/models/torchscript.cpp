@@ -78,19 +78,12 @@ class TorchScriptClassifier : public Classifier {
   const Normalisation& normalisation() const override { return normalisation_; }
 
   NamedTensors named_tensors(const ModelState& state) const override {
-    NamedTensors tensors;
+    NamedTensors tensors = named_norm_tensors(state, norms_);
     int64_t start = 0;
     for (const auto& [name, like] : body_) {
       tensors[name] =
           state.body.narrow(0, start, like.numel()).view(like.sizes());
       start += like.numel();
-    }
-    for (const auto& norm : norms_) {
-      const NormViews views = norm_views(state, norm);
-      tensors[norm.name + ".weight"] = views.scale;
-      tensors[norm.name + ".bias"] = views.shift;
-      tensors[norm.name + ".running_mean"] = views.running_mean;
-      tensors[norm.name + ".running_var"] = views.running_var;
     }
     return tensors;
   }

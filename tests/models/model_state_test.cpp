@@ -63,5 +63,23 @@ TEST(ModelState, NormViewsAreTheLayersPart) {
   EXPECT_EQ(state.affine[4].item<float>(), -1);
 }
 
+TEST(ModelState, NormTensorsHaveTheNamesOfAWeightsFile) {
+  ModelState state;
+  state.affine = at::arange(10, at::kFloat);  // two layers of 2 and 3 channels
+  state.running_mean = at::arange(5, at::kFloat);
+  state.running_var = at::arange(5, at::kFloat).add(100);
+
+  const NamedTensors tensors =
+      named_norm_tensors(state, {{"first", 2, 0}, {"second", 3, 2}});
+
+  EXPECT_EQ(tensors.size(), 8u);
+  EXPECT_TRUE(tensors.at("first.weight").equal(state.affine.slice(0, 0, 2)));
+  EXPECT_TRUE(tensors.at("second.bias").equal(state.affine.slice(0, 7, 10)));
+  EXPECT_TRUE(tensors.at("second.running_mean")
+                  .equal(state.running_mean.slice(0, 2, 5)));
+  EXPECT_TRUE(
+      tensors.at("first.running_var").equal(state.running_var.slice(0, 0, 2)));
+}
+
 }  // namespace
 }  // namespace sotta

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -25,8 +24,6 @@ struct ForwardResult {
   at::Tensor batch_mean;
   at::Tensor batch_var;
 };
-
-using NamedTensors = std::map<std::string, at::Tensor>;
 
 // An image classifier with batch norm: a pure function of images, a state and a
 // choice of norm statistics. It holds the state it was loaded with and no

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,12 @@ struct NormViews {
   at::Tensor scale, shift, running_mean, running_var;
 };
 NormViews norm_views(const ModelState& state, const NormLayer& layer);
+
+using NamedTensors = std::map<std::string, at::Tensor>;
+
+// The same of several layers, under the names they have in a weights file:
+// "layer1.0.bn1.weight", and likewise .bias, .running_mean, .running_var.
+NamedTensors named_norm_tensors(const ModelState& state,
+                                const std::vector<NormLayer>& layers);
 
 }  // namespace sotta

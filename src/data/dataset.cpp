@@ -38,6 +38,14 @@ at::Tensor Dataset::labels() const {
   return labels;
 }
 
+void Dataset::check_indices(const std::vector<int64_t>& indices) const {
+  for (const int64_t index : indices)
+    if (index < 0 || index >= size())
+      fail(ErrorKind::kInvalid, "Dataset",
+           "expected an index within 0 .. " + std::to_string(size() - 1) +
+               ", got " + std::to_string(index));
+}
+
 TensorDataset::TensorDataset(LabelledImages data, int64_t classes,
                              const std::string& name)
     : data_(std::move(data)), classes_(classes) {
@@ -67,10 +75,7 @@ ImageShape TensorDataset::shape() const {
 }
 
 LabelledImages TensorDataset::get(const std::vector<int64_t>& indices) const {
-  for (const int64_t index : indices)
-    require(0 <= index && index < size(), "Dataset",
-            "expected an index within 0 .. " + std::to_string(size() - 1) +
-                ", got " + std::to_string(index));
+  check_indices(indices);
   const at::Tensor rows = at::tensor(indices, at::kLong);
   return {data_.images.index_select(0, rows),
           data_.labels.index_select(0, rows)};

@@ -30,11 +30,6 @@ std::string compare(const char* unit, int64_t expected, int64_t found) {
   return differs(std::to_string(expected) + " " + unit, std::to_string(found));
 }
 
-bool is_gzip(const SharedBytes& file) {
-  return file.size >= 2 && file.data.get()[0] == std::byte{0x1F} &&
-         file.data.get()[1] == std::byte{0x8B};
-}
-
 // The content of a compressed file, which must have the size we expect: a
 // file that claims or unpacks to anything else is not the published one.
 SharedBytes unpack(const SharedBytes& file, int64_t size,
@@ -50,7 +45,8 @@ SharedBytes unpack(const SharedBytes& file, int64_t size,
 
 std::string problem_of_bytes(const DatasetFile& file, const fs::path& path) {
   SharedBytes bytes = map_file(path);
-  if (is_gzip(bytes)) bytes = unpack(bytes, file.size, path.string());
+  if (is_gzip(bytes.data.get(), bytes.size))
+    bytes = unpack(bytes, file.size, path.string());
   const auto size = static_cast<int64_t>(bytes.size);
   if (size != file.size || file.sha1.empty())
     return compare("bytes", file.size, size);

@@ -55,11 +55,6 @@ IdxHeader parse_header(const std::byte* data, size_t size,
   return header;
 }
 
-bool is_gzip(const SharedBytes& file) {
-  return file.size >= 2 && file.data.get()[0] == std::byte{0x1f} &&
-         file.data.get()[1] == std::byte{0x8b};
-}
-
 Array parse_gzip(const SharedBytes& file, const std::string& subject) {
   const Deflated input{DeflateFormat::kGzip, file.data.get(), file.size,
                        subject};
@@ -85,7 +80,7 @@ using MakeArray = Array (*)(const SharedBytes&, size_t, ElementType,
 
 Array parse(const SharedBytes& file, const std::string& subject,
             MakeArray make_array) {
-  if (is_gzip(file)) return parse_gzip(file, subject);
+  if (is_gzip(file.data.get(), file.size)) return parse_gzip(file, subject);
   IdxHeader header = parse_header(file.data.get(), file.size, subject);
   if (header.total_size != file.size)
     fail(ErrorKind::kBadFormat, subject,

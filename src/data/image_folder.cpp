@@ -162,10 +162,7 @@ Array ImageFolder::load(const File& file) const {
 }
 
 LabelledImages ImageFolder::get(const std::vector<int64_t>& indices) const {
-  for (const int64_t index : indices)
-    require(0 <= index && index < size(), "ImageFolder",
-            "expected an index within 0 .. " + std::to_string(size() - 1) +
-                ", got " + std::to_string(index));
+  check_indices(indices);
   const auto count = static_cast<int64_t>(indices.size());
   const int64_t image_bytes = 3 * options_.height * options_.width;
   LabelledImages batch{

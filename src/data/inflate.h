@@ -18,6 +18,11 @@ struct Deflated {
   const std::string& subject;
 };
 
+// Whether a file begins as .gz files do.
+constexpr bool is_gzip(const std::byte* data, size_t size) {
+  return size >= 2 && data[0] == std::byte{0x1f} && data[1] == std::byte{0x8b};
+}
+
 // The most bytes that `compressed` bytes of deflate can stand for. A header
 // that claims more is false, and nothing needs to be allocated to know it.
 constexpr size_t most_inflated_bytes(size_t compressed) {

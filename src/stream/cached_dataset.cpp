@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <utility>
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
-
-#include "sotta/core/error.h"
 
 namespace sotta {
 
@@ -23,10 +20,7 @@ CachedDataset::CachedDataset(std::shared_ptr<const Dataset> images)
 }
 
 LabelledImages CachedDataset::get(const std::vector<int64_t>& indices) const {
-  for (const int64_t index : indices)
-    require(0 <= index && index < size(), "Dataset",
-            "expected an index within 0 .. " + std::to_string(size() - 1) +
-                ", got " + std::to_string(index));
+  check_indices(indices);
   // Two threads may make the same image; both make the same bytes.
   const auto needed = missing(indices);
   if (!needed.empty()) keep(needed, images_->get(needed).images);

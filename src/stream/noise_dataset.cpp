@@ -33,15 +33,13 @@ NoiseDataset::NoiseDataset(const Rng& rng, const ImageShape& shape,
 }
 
 LabelledImages NoiseDataset::get(const std::vector<int64_t>& indices) const {
+  check_indices(indices);
   const auto count = static_cast<int64_t>(indices.size());
   const auto images = at::empty(
       {count, shape_.channels, shape_.height, shape_.width}, at::kByte);
   const int64_t bytes = shape_.channels * shape_.height * shape_.width;
   auto* pixels = images.data_ptr<uint8_t>();
   for (const int64_t index : indices) {
-    require(0 <= index && index < size_, "NoiseDataset",
-            "expected an index within 0 .. " + std::to_string(size_ - 1) +
-                ", got " + std::to_string(index));
     fill_with_noise(pixels, bytes, rng_.child(static_cast<uint64_t>(index)));
     pixels += bytes;
   }

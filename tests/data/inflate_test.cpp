@@ -103,6 +103,17 @@ TEST_F(Inflate, BytesAfterTheEndAreAnError) {
   });
 }
 
+TEST(IsGzip, AsksTheFirstTwoBytes) {
+  const auto is_gzip_text = [](const std::string& text) {
+    return is_gzip(reinterpret_cast<const std::byte*>(text.data()),
+                   text.size());
+  };
+  EXPECT_TRUE(is_gzip_text(kGzip));
+  EXPECT_FALSE(is_gzip_text(kGzip.substr(0, 1)));
+  EXPECT_FALSE(is_gzip_text(kRaw));
+  EXPECT_FALSE(is_gzip_text(""));
+}
+
 TEST(MostInflatedBytes, BoundsWhatAHeaderMayClaim) {
   EXPECT_EQ(most_inflated_bytes(10), 10320u);
   EXPECT_EQ(most_inflated_bytes(static_cast<size_t>(-1)),

@@ -42,6 +42,10 @@ class Dataset {
   // The labels of all images, int64 [size()]. Reads the images too, unless the
   // dataset knows better.
   virtual at::Tensor labels() const;
+
+ protected:
+  // Throws Error(kInvalid) as get() has to.
+  void check_indices(const std::vector<int64_t>& indices) const;
 };
 
 // A dataset that lies in memory as one tensor.

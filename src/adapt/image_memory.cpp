@@ -1,6 +1,5 @@
 #include "adapt/image_memory.h"
 
-#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,29 +11,19 @@
 #include "sotta/nn/pixels.h"
 #include "sotta/nn/upload.h"
 
+#include "adapt/bit_cast.h"
+
 namespace sotta {
 namespace {
 
 constexpr int64_t kItemFields = 6;
 
-int64_t bits_of(double value) {
-  int64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-double double_of(int64_t bits) {
-  double value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 at::Tensor pack(const std::vector<MemoryItem>& items) {
   std::vector<int64_t> words;
   for (const auto& item : items)
-    words.insert(words.end(),
-                 {item.slot, item.sample, item.label, bits_of(item.confidence),
-                  bits_of(item.uncertainty), item.age});
+    words.insert(words.end(), {item.slot, item.sample, item.label,
+                               bit_cast<int64_t>(item.confidence),
+                               bit_cast<int64_t>(item.uncertainty), item.age});
   return at::tensor(words, at::kLong);
 }
 
@@ -42,8 +31,8 @@ std::vector<MemoryItem> unpack(const at::Tensor& packed) {
   std::vector<MemoryItem> items;
   const auto* word = packed.data_ptr<int64_t>();
   for (int64_t i = 0; i < packed.numel(); i += kItemFields, word += kItemFields)
-    items.push_back({word[0], word[1], word[2], double_of(word[3]),
-                     double_of(word[4]), word[5]});
+    items.push_back({word[0], word[1], word[2], bit_cast<double>(word[3]),
+                     bit_cast<double>(word[4]), word[5]});
   return items;
 }
 

@@ -1,12 +1,12 @@
 #include "sotta/adapt/snapshot.h"
 
-#include <cstring>
-
 #include <ATen/ops/tensor.h>
 
 #include "sotta/core/error.h"
 #include "sotta/data/safetensors.h"
 #include "sotta/data/tensor.h"
+
+#include "adapt/bit_cast.h"
 
 namespace sotta {
 namespace {
@@ -14,14 +14,6 @@ namespace {
 // Integers and the bits of everything that must survive exactly.
 at::Tensor pack(const std::vector<int64_t>& words) {
   return at::tensor(words, at::kLong);
-}
-
-template <class To, class From>
-To bit_cast(const From& from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  std::memcpy(&to, &from, sizeof to);
-  return to;
 }
 
 [[noreturn]] void refuse(const std::string& problem) {

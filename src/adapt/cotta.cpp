@@ -51,9 +51,7 @@ class Cotta : public Method {
     const at::Tensor logits = ask_teacher(images, augment_rng_);
     images_ = join_images(images_, images);
     target_ = target_.defined() ? at::cat({target_, logits}) : logits;
-    return {logits, classify(logits),
-            std::vector<Verdict>(static_cast<size_t>(images.size(0)),
-                                 Verdict::kPending)};
+    return observed(logits, classify(logits), Verdict::kPending);
   }
 
   UpdateReport update() override {

@@ -26,9 +26,7 @@ class FixedMethod : public Method {
 
   Observation observe(const at::Tensor& images, bool) override {
     const auto seen = look_(images);
-    return {seen[0], read_prediction(seen[1]),
-            std::vector<Verdict>(static_cast<size_t>(images.size(0)),
-                                 Verdict::kNotScreened)};
+    return observed(seen[0], read_prediction(seen[1]), Verdict::kNotScreened);
   }
 
   UpdateReport update() override {

@@ -36,9 +36,7 @@ class Lame : public Method {
 
   Observation observe(const at::Tensor& images, bool) override {
     const at::Tensor logits = predict(images);
-    return {logits, classify(logits),
-            std::vector<Verdict>(static_cast<size_t>(images.size(0)),
-                                 Verdict::kNotScreened)};
+    return observed(logits, classify(logits), Verdict::kNotScreened);
   }
 
   UpdateReport update() override {

@@ -33,9 +33,7 @@ Observation WholeWindowStep::observe(const at::Tensor& images,
   pass.loss = seen[2];
   pass.gradient = seen[3];
   make_ready(pass);
-  return {seen[0], read_prediction(seen[1]),
-          std::vector<Verdict>(static_cast<size_t>(images.size(0)),
-                               Verdict::kPending)};
+  return observed(seen[0], read_prediction(seen[1]), Verdict::kPending);
 }
 
 UpdateReport WholeWindowStep::adapt(const Pass& window) {

@@ -42,9 +42,7 @@ Observation WindowMethod::observe(const at::Tensor& images,
     logits = predict(images);
     waiting_ = join_images(waiting_, images);
   }
-  return {logits, classify(logits),
-          std::vector<Verdict>(static_cast<size_t>(images.size(0)),
-                               Verdict::kPending)};
+  return observed(logits, classify(logits), Verdict::kPending);
 }
 
 UpdateReport WindowMethod::update() {

@@ -45,6 +45,9 @@ struct Observation {
   std::vector<Verdict> verdicts;  // one per sample
 };
 
+// With the same verdict on all samples.
+Observation observed(at::Tensor logits, Prediction prediction, Verdict all);
+
 // What an update did. The numbers are scalar tensors on the model's device,
 // undefined where a method has none; reading one waits for the device, so they
 // cost nothing unless they are read.

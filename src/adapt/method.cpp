@@ -1,0 +1,13 @@
+#include "sotta/adapt/method.h"
+
+#include <utility>
+
+namespace sotta {
+
+Observation observed(at::Tensor logits, Prediction prediction, Verdict all) {
+  const auto count = static_cast<size_t>(logits.size(0));
+  return {std::move(logits), std::move(prediction),
+          std::vector<Verdict>(count, all)};
+}
+
+}  // namespace sotta

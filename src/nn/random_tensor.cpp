@@ -1,7 +1,10 @@
 #include "sotta/nn/random_tensor.h"
 
-#include <ATen/TensorIterator.h>
+#include <algorithm>
+
 #include <ATen/ops/empty.h>
+
+#include "nn/parallel_loop.h"
 
 namespace sotta {
 namespace {
@@ -9,22 +12,21 @@ namespace {
 // Small enough to share out an image's noise, large enough to be worth it.
 constexpr int64_t kDrawsPerTask = 4096;
 
-// Fills a contiguous tensor on LibTorch's threads with draw(stream), a Value.
-// Not at::parallel_for: a template, it only has threads in code that is itself
-// compiled with OpenMP. An iterator's loop is inside LibTorch.
+// Fills a contiguous tensor with draw(stream), a Value.
 template <class Value, class Draw>
 void fill_in_parallel(const at::Tensor& tensor, const Rng& start,
                       uint64_t words_per_draw, const Draw& draw) {
-  const auto* first = tensor.data_ptr<Value>();
-  at::Tensor flat = tensor.view(-1);
-  const auto fill = [&](char** data, const int64_t*, int64_t count) {
-    auto* values = reinterpret_cast<Value*>(*data);
+  auto* values = tensor.data_ptr<Value>();
+  const int64_t count = tensor.numel();
+  const int64_t tasks = (count + kDrawsPerTask - 1) / kDrawsPerTask;
+  parallel_loop(tasks, [&](int64_t task) {
+    const int64_t begin = task * kDrawsPerTask;
+    const int64_t end = std::min(begin + kDrawsPerTask, count);
     Rng stream = start;
-    stream.skip(words_per_draw * static_cast<uint64_t>(values - first));
-    for (int64_t i = 0; i < count; ++i)
+    stream.skip(words_per_draw * static_cast<uint64_t>(begin));
+    for (int64_t i = begin; i < end; ++i)
       values[i] = draw(stream);
-  };
-  at::TensorIterator::nullary_op(flat).for_each(fill, kDrawsPerTask);
+  });
 }
 
 template <class Value, class Draw>

@@ -23,26 +23,26 @@ namespace {
 const std::vector<std::string> kMemories = {
     "hus", "hus_cleared", "confident_fifo", "uniform_class", "fifo"};
 
-std::unique_ptr<SampleMemory> make_memory(const SottaOptions& options,
-                                          int64_t classes,
-                                          double min_confidence) {
+std::unique_ptr<SampleMemory> make_memory(const MethodContext& context,
+                                          const SottaOptions& options) {
   const int64_t capacity = options.memory_capacity;
+  const int64_t classes = context.model->classes();
   if (options.memory == "fifo") return make_fifo_memory(capacity, 0);
-  if (options.memory == "confident_fifo")
-    return make_fifo_memory(capacity, min_confidence);
   if (options.memory == "uniform_class")
     return make_hus_memory(capacity, classes, 0);
-  return make_hus_memory(capacity, classes, min_confidence);
+
+  const double min_confidence = options.min_confidence < 0
+                                    ? automatic_threshold(context)
+                                    : options.min_confidence;
+  return options.memory == "confident_fifo"
+             ? make_fifo_memory(capacity, min_confidence)
+             : make_hus_memory(capacity, classes, min_confidence);
 }
 
 class Sotta : public MemoryMethod {
  public:
   Sotta(const MethodContext& context, const SottaOptions& options)
-      : MemoryMethod(context,
-                     make_memory(options, context.model->classes(),
-                                 options.min_confidence < 0
-                                     ? automatic_threshold(context)
-                                     : options.min_confidence),
+      : MemoryMethod(context, make_memory(context, options),
                      options.memory_capacity),
         options_(options),
         mask_(trainable_mask(model(), options.frozen)),

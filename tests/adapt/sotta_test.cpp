@@ -1,7 +1,7 @@
 #include "sotta/adapt/sotta.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/rand.h>
+#include <ATen/ops/empty.h>
 
 #include "sotta/core/error.h"
 
@@ -170,6 +170,21 @@ TEST(Sotta, AutomaticThresholdFollowsClassesOrImages) {
   const auto kept = testing::admitted(verdicts);
   const auto share = std::count(kept.begin(), kept.end(), 1);
   EXPECT_NEAR(static_cast<double>(share) / 24, 0.8, 0.05);
+}
+
+TEST(Sotta, LooksAtSourceImagesOnlyForAMemoryThatAsksForConfidence) {
+  MethodContext context = tiny_context();
+  context.source_images = at::empty({0, 3, 16, 16}, at::kByte);
+  SottaOptions options;
+  options.min_confidence = SottaOptions::kAutoConfidence;
+  for (const char* memory : {"fifo", "uniform_class"}) {
+    options.memory = memory;
+    EXPECT_NO_THROW(make_sotta(context, options)) << memory;
+  }
+  for (const char* memory : {"hus", "hus_cleared", "confident_fifo"}) {
+    options.memory = memory;
+    EXPECT_THROW(make_sotta(context, options), Error) << memory;
+  }
 }
 
 TEST(Sotta, RefusesOptionsOutOfRange) {

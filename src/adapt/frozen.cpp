@@ -29,19 +29,6 @@ std::string last_stage(const std::vector<NormLayer>& layers) {
   return last;
 }
 
-// Freezes the layers that `is_frozen` tells; gives how many those are.
-template <class Predicate>
-size_t freeze(at::Tensor& mask, const std::vector<NormLayer>& layers,
-              const Predicate& is_frozen) {
-  size_t frozen = 0;
-  for (const auto& layer : layers) {
-    if (!is_frozen(layer)) continue;
-    mask.narrow(0, 2 * layer.offset, 2 * layer.channels).zero_();
-    ++frozen;
-  }
-  return frozen;
-}
-
 }  // namespace
 
 at::Tensor trainable_mask(const Classifier& model, const std::string& frozen) {
@@ -51,10 +38,15 @@ at::Tensor trainable_mask(const Classifier& model, const std::string& frozen) {
 
   at::Tensor mask = at::ones_like(model.source().affine);
   const std::string pattern = automatic ? last_stage(layers) : frozen;
-  const size_t matches = freeze(mask, layers, [&](const NormLayer& layer) {
-    return automatic ? lies_in(layer, pattern)
-                     : layer.name.find(pattern) != std::string::npos;
-  });
+  size_t matches = 0;
+  for (const auto& layer : layers) {
+    const bool match = automatic
+                           ? lies_in(layer, pattern)
+                           : layer.name.find(pattern) != std::string::npos;
+    if (!match) continue;
+    mask.narrow(0, 2 * layer.offset, 2 * layer.channels).zero_();
+    ++matches;
+  }
   require(matches > 0, "frozen",
           "no norm layer's name contains \"" + pattern + "\"");
   require(matches < layers.size(), "frozen",

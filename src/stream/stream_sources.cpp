@@ -139,8 +139,7 @@ std::vector<std::string> parse_corruptions(const std::string& text) {
   std::vector<std::string> names;
   std::istringstream list(text + ",");
   for (std::string name; std::getline(list, name, ',');) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      fail_unknown_name("corruptions", name, known);
+    require_one_of("corruptions", name, known);
     names.push_back(name);
   }
   return names;

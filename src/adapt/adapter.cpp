@@ -1,13 +1,11 @@
 #include "sotta/adapt/adapter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/stack.h>
-#include <c10/core/InferenceMode.h>
 
 #include "sotta/core/checks.h"
 #include "sotta/core/error.h"

@@ -12,7 +12,6 @@
 #include "sotta/adapt/sotta.h"
 #include "sotta/adapt/source.h"
 #include "sotta/adapt/tent.h"
-#include "sotta/core/error.h"
 
 namespace sotta {
 namespace {

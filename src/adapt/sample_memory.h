@@ -9,7 +9,7 @@
 
 namespace sotta {
 
-// A sample as a memory knows it; its image lies in ImageSlots.
+// A sample as a memory knows it; its image lies in ImageMemory.
 struct MemoryItem {
   int64_t slot = 0;        // of its image, 0 .. capacity-1
   int64_t sample = 0;      // its place in the stream
@@ -25,8 +25,8 @@ class SampleMemory {
  public:
   virtual ~SampleMemory() = default;
 
-  // Offers a sample. If it is admitted, `item.slot` says where its image goes,
-  // possibly in place of another's.
+  // Offers a sample. If it is admitted, the answer's slot says where its image
+  // goes, possibly in place of another's.
   struct Answer {
     Verdict verdict;
     int64_t slot;  // -1 unless admitted

@@ -1,6 +1,5 @@
 #include "sotta/adapt/sotta.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "attack/sign_ascent.h"
 
-#include <utility>
-
 #include <ATen/core/Reduction.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cross_entropy_loss.h>

@@ -1,7 +1,6 @@
 #include "sotta/data/image_folder.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <fstream>
 #include <map>

@@ -1,6 +1,5 @@
 #include "sotta/data/torch_checkpoint.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 

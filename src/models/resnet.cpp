@@ -10,6 +10,7 @@
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
 #include "sotta/models/pixel_input.h"

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/models/resnet.h"

@@ -1,7 +1,6 @@
 #include "sotta/models/torchscript.h"
 
 #include <fstream>
-#include <utility>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>

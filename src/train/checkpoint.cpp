@@ -1,6 +1,5 @@
 #include "sotta/train/checkpoint.h"
 
-#include <map>
 #include <string>
 
 #include "sotta/core/error.h"

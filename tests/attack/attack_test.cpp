@@ -2,9 +2,6 @@
 
 #include <set>
 
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"

@@ -77,7 +77,8 @@ class Adapter {
   // Back to the moment it was made.
   void reset();
 
-  // The network as adapted so far, for export.
+  // The network as adapted so far, for export. Shares memory with the adapter:
+  // later steps and restore() may change it.
   ModelState state() const { return method_->state(); }
   const Classifier& model() const { return *model_; }
   const Method& method() const { return *method_; }

@@ -27,8 +27,8 @@ std::unique_ptr<Method> make_method(const std::string& method,
                                     Preset preset = Preset::kClean,
                                     const OptionMap& changes = {});
 
-// An adapter by name, likewise. Throws
-// Error(kInvalid) for unknown names and values out of range.
+// An adapter by name, likewise. Throws Error(kInvalid) for unknown names and
+// values out of range.
 std::unique_ptr<Adapter> make_adapter(const std::string& method,
                                       const MethodContext& context,
                                       Preset preset = Preset::kClean,

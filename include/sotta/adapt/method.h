@@ -98,7 +98,8 @@ class Method {
   // Names every value that changes; see StateArchive.
   virtual void exchange(StateArchive& archive) = 0;
 
-  // The state that predicts now: what is exported.
+  // The state that predicts now: what is exported. Shares memory with the
+  // method: later updates may change it.
   virtual ModelState state() const = 0;
 
   // The state that updates train: another one only where a teacher predicts.

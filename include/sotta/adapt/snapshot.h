@@ -37,7 +37,8 @@ class StateArchive {
   static StateArchive from(const Snapshot& snapshot);
 
   // A tensor of a fixed shape and element type; loading others is an error. It
-  // is loaded in place: a recording may know where it lies.
+  // is loaded in place, as a recording may know where it lies, so it must be
+  // the method's own, never the model's source.
   void operator()(const std::string& name, at::Tensor& value);
 
   // A float tensor that may be undefined; loaded to `device`. In `shape` -1

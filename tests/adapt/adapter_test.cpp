@@ -1,7 +1,6 @@
 #include "sotta/adapt/adapter.h"
 
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include <ATen/Parallel.h>
@@ -13,11 +12,13 @@
 #include "sotta/core/error.h"
 
 #include "tests/adapt/trace.h"
+#include "tests/support/number_lists.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
 namespace {
 
+using testing::counting;
 using testing::golden_stream;
 
 MethodContext context_with(int64_t update_interval = 16) {
@@ -329,17 +330,11 @@ std::unique_ptr<Adapter> with_last_ten(const GuardOptions& guard = {}) {
       guard);
 }
 
-std::vector<int64_t> ten_before(int64_t end) {
-  std::vector<int64_t> places(10);
-  std::iota(places.begin(), places.end(), end - 10);
-  return places;
-}
-
 TEST(Adapter, SaysWhichSamplesTheMemoryHolds) {
   const auto adapter = with_last_ten();
   EXPECT_TRUE(adapter->memory_samples().empty());
   after_stream(*adapter, 5, 40);
-  EXPECT_EQ(adapter->memory_samples(), ten_before(40));
+  EXPECT_EQ(adapter->memory_samples(), counting(10, 30));
 }
 
 TEST(Adapter, ARestoredMemoryHoldsTheSameSamples) {
@@ -347,9 +342,9 @@ TEST(Adapter, ARestoredMemoryHoldsTheSameSamples) {
   const auto second = with_last_ten();
   after_stream(*first, 16, 40);
   second->restore(first->snapshot());
-  EXPECT_EQ(second->memory_samples(), ten_before(40));
+  EXPECT_EQ(second->memory_samples(), counting(10, 30));
   second->step(golden_stream().slice(0, 40, 43));
-  EXPECT_EQ(second->memory_samples(), ten_before(43));
+  EXPECT_EQ(second->memory_samples(), counting(10, 33));
 }
 
 TEST(Adapter, AfterAGuardSamplesAreStillCountedAlongTheStream) {
@@ -360,7 +355,7 @@ TEST(Adapter, AfterAGuardSamplesAreStillCountedAlongTheStream) {
     const auto adapter = with_last_ten(guard);
     adapter->step(golden_stream().slice(0, 0, 16));
     adapter->step(golden_stream().slice(0, 16, 27));
-    EXPECT_EQ(adapter->memory_samples(), ten_before(27)) << action;
+    EXPECT_EQ(adapter->memory_samples(), counting(10, 17)) << action;
   }
 }
 

@@ -2,23 +2,16 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/number_lists.h"
 
 namespace sotta {
 namespace {
 
-std::vector<int64_t> sorted(std::vector<int64_t> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
-std::vector<int64_t> counting(int64_t size) {
-  std::vector<int64_t> values(static_cast<size_t>(size));
-  std::iota(values.begin(), values.end(), int64_t{0});
-  return values;
-}
+using testing::counting;
+using testing::sorted;
 
 TEST(DrawWithoutReplacement, OfAllIsAPermutation) {
   const auto drawn = draw_without_replacement(1000, 1000, Rng(1));

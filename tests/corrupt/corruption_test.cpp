@@ -1,7 +1,5 @@
 #include "sotta/corrupt/corruption.h"
 
-#include <numeric>
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
@@ -9,10 +7,13 @@
 
 #include "corrupt/jpeg_round_trip.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/number_lists.h"
 #include "tests/support/thread_counts.h"
 
 namespace sotta {
 namespace {
+
+using testing::counting;
 
 // A few colours in stripes, another pattern for each image.
 at::Tensor striped_images(int64_t count, int64_t channels, int64_t side) {
@@ -22,12 +23,6 @@ at::Tensor striped_images(int64_t count, int64_t channels, int64_t side) {
       .remainder(251)
       .to(at::kByte)
       .view({count, channels, side, side});
-}
-
-std::vector<int64_t> count_from(int64_t first, int64_t count) {
-  std::vector<int64_t> indices(static_cast<size_t>(count));
-  std::iota(indices.begin(), indices.end(), first);
-  return indices;
 }
 
 Corruption corruption(const std::string& kind, int64_t side = 32,
@@ -44,7 +39,7 @@ TEST_P(EveryKind, DependsNeitherOnBatchNorOnOrder) {
   const at::Tensor images = striped_images(5, 3, 32);
   const Corruption corrupt = corruption(GetParam());
 
-  const at::Tensor all = corrupt.apply(images, count_from(10, 5));
+  const at::Tensor all = corrupt.apply(images, counting(5, 10));
 
   const at::Tensor alone = corrupt.apply(images.narrow(0, 3, 1), {13});
   EXPECT_TRUE(alone[0].equal(all[3]));
@@ -59,18 +54,18 @@ TEST_P(EveryKind, DependsNotOnTheNumberOfThreads) {
   const at::Tensor images = striped_images(12, 3, 32);
   const Corruption corrupt = corruption(GetParam());
   testing::expect_same_bits_at_any_thread_count(
-      [&] { return corrupt.apply(images, count_from(0, 12)); });
+      [&] { return corrupt.apply(images, counting(12)); });
 }
 
 TEST_P(EveryKind, DependsNotOnTheChunksItIsDoneIn) {
   const at::Tensor images = striped_images(12, 3, 32);
   const Corruption corrupt = corruption(GetParam());
 
-  const at::Tensor all = corrupt.apply(images, count_from(0, 12));
+  const at::Tensor all = corrupt.apply(images, counting(12));
 
   const at::Tensor parts =
-      at::cat({corrupt.apply(images.narrow(0, 0, 7), count_from(0, 7)),
-               corrupt.apply(images.narrow(0, 7, 5), count_from(7, 5))});
+      at::cat({corrupt.apply(images.narrow(0, 0, 7), counting(7)),
+               corrupt.apply(images.narrow(0, 7, 5), counting(5, 7))});
   EXPECT_TRUE(all.equal(parts));
 }
 
@@ -89,7 +84,7 @@ TEST_P(EveryKind, TakesGreyImagesOfOddSizes) {
   const at::Tensor images = striped_images(2, 1, 28);
 
   const at::Tensor found =
-      corruption(GetParam(), 28).apply(images, count_from(0, 2));
+      corruption(GetParam(), 28).apply(images, counting(2));
 
   EXPECT_EQ(found.sizes(), images.sizes());
   EXPECT_EQ(found.scalar_type(), at::kByte);

@@ -8,21 +8,14 @@ import time
 
 import torch
 
-from sotta_memory import ResNet18, entropy
+from sotta_memory import ResNet18, entropy, norm_parameters, sotta_window
 
 torch.manual_seed(0)
 torch.set_num_threads(len(os.sched_getaffinity(0)))
 model = ResNet18().to(memory_format=torch.channels_last)
 images = (torch.randint(256, (64, 3, 32, 32), dtype=torch.uint8) / 255).contiguous(
     memory_format=torch.channels_last)
-parameters = []
-for p in model.parameters():
-    p.requires_grad_(False)
-for module in model.modules():
-    if isinstance(module, torch.nn.BatchNorm2d):
-        parameters += [module.weight, module.bias]
-for p in parameters:
-    p.requires_grad_(True)
+parameters = norm_parameters(model)
 optimiser = torch.optim.Adam(parameters, lr=1e-3)
 
 
@@ -32,32 +25,15 @@ def predict(batch=images):
         model(batch)
 
 
-def gradient():
+def tent():
     model.train()
     entropy(model(images)).backward()
-
-
-def tent():
-    gradient()
     optimiser.step()
     optimiser.zero_grad()
 
 
 def sotta():
-    predict()
-    gradient()
-    with torch.no_grad():
-        norm = torch.norm(torch.stack([p.grad.norm() for p in parameters]))
-        steps = [0.05 * p.grad / (norm + 1e-12) for p in parameters]
-        for p, step in zip(parameters, steps):
-            p += step
-    optimiser.zero_grad()
-    gradient()
-    with torch.no_grad():
-        for p, step in zip(parameters, steps):
-            p -= step
-    optimiser.step()
-    optimiser.zero_grad()
+    sotta_window(model, parameters, optimiser, images)
 
 
 def official():

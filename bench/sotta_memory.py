@@ -49,37 +49,44 @@ def entropy(logits):
     return -(p * (p + 1e-6).log()).sum(1).mean()
 
 
+def norm_parameters(model):
+    """Scales and shifts of all norm layers; nothing else is trained."""
+    model.requires_grad_(False)
+    found = []
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            found += [module.weight.requires_grad_(), module.bias.requires_grad_()]
+    return found
+
+
+def sotta_window(model, parameters, optimiser, images):
+    model.eval()
+    with torch.no_grad():
+        model(images)
+    model.train()
+    entropy(model(images)).backward()
+    with torch.no_grad():
+        norm = torch.norm(torch.stack([p.grad.norm() for p in parameters]))
+        steps = [0.05 * p.grad / (norm + 1e-12) for p in parameters]
+        for p, step in zip(parameters, steps):
+            p += step
+    optimiser.zero_grad()
+    entropy(model(images)).backward()
+    with torch.no_grad():
+        for p, step in zip(parameters, steps):
+            p -= step
+    optimiser.step()
+    optimiser.zero_grad()
+
+
 def main():
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     model = ResNet18()
-    parameters = []
-    for p in model.parameters():
-        p.requires_grad_(False)
-    for module in model.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            parameters += [module.weight, module.bias]
-    for p in parameters:
-        p.requires_grad_(True)
+    parameters = norm_parameters(model)
     optimiser = torch.optim.Adam(parameters, lr=1e-3)
     for _ in range(5):
         images = torch.randint(256, (64, 3, 32, 32), dtype=torch.uint8) / 255
-        model.eval()
-        with torch.no_grad():
-            model(images)
-        model.train()
-        entropy(model(images)).backward()
-        with torch.no_grad():
-            norm = torch.norm(torch.stack([p.grad.norm() for p in parameters]))
-            steps = [0.05 * p.grad / (norm + 1e-12) for p in parameters]
-            for p, step in zip(parameters, steps):
-                p += step
-        optimiser.zero_grad()
-        entropy(model(images)).backward()
-        with torch.no_grad():
-            for p, step in zip(parameters, steps):
-                p -= step
-        optimiser.step()
-        optimiser.zero_grad()
+        sotta_window(model, parameters, optimiser, images)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 

@@ -4,6 +4,20 @@
 
 namespace sotta::engine {
 
+namespace {
+
+template <class Number>
+void enlarge(Buffer<Number>& buffer, int64_t size) {
+  if (buffer.size() < size) buffer = Buffer<Number>(size);
+}
+
+}  // namespace
+
+void SumSlots::reserve(int64_t slots, int64_t channels) {
+  enlarge(slots_, slots * kSumRows * channels);
+  enlarge(totals_, kSumRows * channels);
+}
+
 double* SumSlots::clear(int64_t slot, int64_t channels) {
   double* memory = slots_.data() + slot * kSumRows * channels;
   std::fill_n(memory, kSumRows * channels, 0.0);
@@ -19,7 +33,7 @@ void SumSlots::total(int64_t slots, int64_t channels) {
 }
 
 void ensure(FloatBuffer& buffer, int64_t size) {
-  if (buffer.size() < size) buffer = FloatBuffer(size);
+  enlarge(buffer, size);
 }
 
 }  // namespace sotta::engine

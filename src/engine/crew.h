@@ -16,8 +16,8 @@ namespace sotta::engine {
 // who did which piece.
 class SumSlots {
  public:
-  explicit SumSlots(int64_t slots, int64_t channels)
-      : slots_(slots * kSumRows * channels), totals_(kSumRows * channels) {}
+  // Makes room for so many slots; what they held is lost.
+  void reserve(int64_t slots, int64_t channels);
 
   // The memory of a slot, filled with zeros.
   double* clear(int64_t slot, int64_t channels);

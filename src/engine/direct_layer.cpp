@@ -112,6 +112,9 @@ void DirectLayer::forward(const Forward& pass, const Geometry& geometry,
     ensure(crew.scratch[i].left, geometry.images * padded_image);
     ensure(crew.scratch[i].right, geometry.images * output.image());
   }
+  if (call.sums) call.sums->reserve(pieces.count(), output.channels);
+  if (pass.shortcut_sums)
+    pass.shortcut_sums->reserve(pieces.count(), output.channels);
   const auto convolve = [&](const Packed& conv, const DirectGeometry& places,
                             const WorkerScratch& scratch, Range images,
                             const Sink& sink) {
@@ -159,6 +162,7 @@ void DirectLayer::backward(const Backward& pass, const Geometry& geometry,
     ensure(crew.scratch[i].left, 2 * padded);
     ensure(crew.scratch[i].right, geometry.images * call.input.image());
   }
+  if (call.sums) call.sums->reserve(pieces.count(), call.input.channels);
   crew.run(pieces.count(), [&](int64_t piece, int64_t worker) {
     const Range images = pieces[piece];
     const WorkerScratch& scratch = crew.scratch[worker];

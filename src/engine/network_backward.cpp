@@ -36,6 +36,7 @@ class Network::BackwardPass : public Network::Pass {
     const Block& last = network_.blocks_.back();
     const Planes planes = planes_of(last.second);
     const Sink sink = at_block_end(network_.blocks_.size() - 1);
+    space_.sums.reserve(input_.count, planes.channels);
     crew_.run(input_.count, [&](int64_t image, int64_t) {
       const Range one{image, image + 1};
       spread_gradient(gradients_.features, planes, one, inner_);

@@ -40,6 +40,10 @@ struct Job {
     return tiles_of_image(output.height, output.width);
   }
 
+  void reserve(int64_t slots) const {
+    if (call.sums) call.sums->reserve(slots, outputs());
+  }
+
   // The call's sink with a slot of its own.
   Sink sink_of(int64_t slot) const {
     Sink sink = call.sink;
@@ -70,6 +74,7 @@ int64_t run_apart(const Job& job) {
   const int64_t share = images_at_once(per_image);
   const int64_t pieces = (images + share - 1) / share;
   const int64_t most = tiles_at_once(std::max(job.inputs(), job.outputs()));
+  job.reserve(pieces);
   for (int64_t i = 0; i < job.crew.threads; ++i)
     ensure_tiles(job.crew.scratch[i], job, most);
   job.crew.run(pieces, [&](int64_t piece, int64_t worker) {
@@ -100,6 +105,7 @@ int64_t run_together(const Job& job) {
     });
   const int64_t all = job.output.images * job.tiles_per_image();
   const int64_t most = std::min(all, kTilesTogether);
+  job.reserve((all + most - 1) / most);
   ensure_tiles(*crew.shared, job, most);
   int64_t group = 0;
   for (int64_t first = 0; first < all; first += most, ++group) {

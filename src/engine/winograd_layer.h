@@ -27,9 +27,6 @@ class WinogradLayer {
     run(call, crew, backward_);
   }
 
-  // Slots that a call needs.
-  static int64_t slots(int64_t images) { return images; }
-
  private:
   struct Direction {
     WinogradWeights weights;

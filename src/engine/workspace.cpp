@@ -29,9 +29,7 @@ Workspace::Workspace(const LayerSizes& sizes, int64_t images,
       height(image_height),
       width(image_width),
       planes(sizes.norms),
-      block_offset(most_channels(sizes)),
-      sums(images, most_channels(sizes)),
-      shortcut_sums(images, most_channels(sizes)) {
+      block_offset(most_channels(sizes)) {
   for (const Planes& norm_planes : sizes.norms) {
     raw.emplace_back(images * norm_planes.image());
     norms.emplace_back(norm_planes.channels);

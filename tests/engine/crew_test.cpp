@@ -6,7 +6,8 @@ namespace sotta::engine {
 namespace {
 
 TEST(SumSlots, AddsUpItsFirstSlots) {
-  SumSlots sums(3, 2);
+  SumSlots sums;
+  sums.reserve(3, 2);
   for (int64_t slot = 0; slot < 3; ++slot) {
     double* mine = sums.clear(slot, 2);
     for (int64_t i = 0; i < kSumRows * 2; ++i)

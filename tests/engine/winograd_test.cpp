@@ -108,7 +108,7 @@ TEST(WinogradLayer, TakesSumsThatDoNotDependOnTheThreads) {
 
   std::vector<std::vector<double>> sums;
   for (const int64_t threads : {1, 2, 4}) {
-    SumSlots slots(5, 16);
+    SumSlots slots;
     call.sums = &slots;
     layer.forward(call, Fixture(threads).crew);
     sums.emplace_back(slots.row(0, 16), slots.row(0, 16) + 32);
@@ -120,6 +120,31 @@ TEST(WinogradLayer, TakesSumsThatDoNotDependOnTheThreads) {
   EXPECT_NEAR(sums[0][3],
               (expected.select(1, 3) - centre.data()[3]).sum().item<double>(),
               1e-2);
+}
+
+// More groups of tiles than images.
+TEST(WinogradLayer, TakesSumsOfLargeImages) {
+  const at::Tensor images = at::rand({1, 192, 48, 48});
+  const at::Tensor weights = at::randn({192, 192, 3, 3});
+  const WinogradLayer layer({192, 192, 3, 1}, weights.data_ptr<float>(), true);
+  const FloatBuffer input = to_blocked(images), output(input.size());
+  const FloatBuffer centre = to_buffer(at::zeros({192}));
+  Fixture fixture(2);
+  SumSlots slots;
+  ConvCall call;
+  call.input = planes_of(images);
+  call.source.values = input.data();
+  call.sink.kind = Sink::Kind::kStatistics;
+  call.sink.out = output.data();
+  call.sink.centre = centre.data();
+  call.sums = &slots;
+
+  layer.forward(call, fixture.crew);
+
+  const at::Tensor sums =
+      at::conv2d(images, weights, {}, 1, 1).sum(at::IntArrayRef({0, 2, 3}));
+  for (int64_t c = 0; c < 192; ++c)
+    EXPECT_NEAR(slots.row(0, 192)[c], sums[c].item<double>(), 1);
 }
 
 TEST(WinogradLayer, PreparesEveryImageOnceBeforeItIsRead) {

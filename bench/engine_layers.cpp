@@ -4,15 +4,14 @@
 //   engine_layers [SIMD target]
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/ops/rand.h>
 
 #include "bench/paired.h"
-#include "engine/direct_layer.h"
 #include "engine/simd_target.h"
+#include "engine/stem_layer.h"
 #include "engine/winograd.h"
 
 namespace {
@@ -43,18 +42,32 @@ void show(const char* what, double ms, double flops) {
   std::printf("\n");
 }
 
-// The three steps of one stage's stride-1 convolutions.
-void winograd_stage(int64_t channels, int64_t extent, int layers) {
-  const Planes planes{kImages, channels, extent, extent};
-  const Range all{0, kImages * tiles_of_image(extent, extent)};
-  const Range blocks{0, blocks_of(channels)};
-  const int64_t share = std::min<int64_t>(all.end, 36);
-  const int64_t size = kPositions * position_stride(share, channels);
-  const FloatBuffer values = random_buffer(planes.size()),
-                    left = random_buffer(size), right = random_buffer(size),
-                    weights = random_buffer(kPositions * channels * channels),
-                    out(planes.size());
-  const FloatBuffer factor = random_buffer(channels);
+// The three steps of a kind of convolution, `share` tiles at a time.
+struct Kind {
+  const char* name;
+  Tiling tiling;
+  int64_t inputs, outputs, extent;  // of the values that are read
+  int layers;
+  int64_t share;
+};
+
+void show_winograd(const Kind& kind) {
+  const int64_t positions = positions_of(kind.tiling);
+  const int64_t results =
+      kind.extent * step_out(kind.tiling) / step_in(kind.tiling);
+  const Planes input{kImages, kind.inputs, kind.extent, kind.extent};
+  const Planes output{kImages, kind.outputs, results, results};
+  const int64_t all = kImages * tiles_of_image(input, step_in(kind.tiling));
+  const int64_t share = std::min(all, kind.share);
+  const int64_t left_stride = position_stride(share, kind.inputs);
+  const int64_t right_stride = position_stride(share, kind.outputs);
+  const int64_t weights_stride = packed_stride(kind.inputs, kind.outputs);
+  const FloatBuffer values = random_buffer(input.size()),
+                    left = random_buffer(positions * left_stride),
+                    right = random_buffer(positions * right_stride),
+                    weights = random_buffer(36 * weights_stride),
+                    out(output.size()),
+                    factor = random_buffer(std::max(kind.inputs, kind.outputs));
   Source source;
   source.kind = Source::Kind::kNormRelu;
   source.values = values.data();
@@ -64,74 +77,67 @@ void winograd_stage(int64_t channels, int64_t extent, int layers) {
   sink.out = out.data();
   sink.scale = sink.shift = factor.data();
   const auto every_share = [&](const auto& work) {
-    return layers * milliseconds([&] {
-             for (int64_t t = 0; t < all.end; t += share)
-               work(Range{t, std::min(t + share, all.end)});
+    return kind.layers * milliseconds([&] {
+             for (int64_t t = 0; t + share <= all; t += share)
+               work(Range{t, t + share});
            });
   };
-  const double in = every_share([&](Range tiles) {
-    winograd_input(source, planes, tiles, blocks, left.data());
-  });
-  const double products = every_share([&](Range tiles) {
-    for (int64_t p = 0; p < kPositions; ++p)
-      winograd_multiply({tiles.size(), channels, channels},
-                        left.data() + p * position_stride(share, channels),
-                        weights.data() + p * channels * channels,
-                        right.data() + p * position_stride(share, channels));
-  });
-  const double outs = every_share([&](Range tiles) {
-    winograd_output(sink, planes, tiles, blocks, right.data());
-  });
-  std::printf("%ld channels, %ldx%ld, %d layers\n", channels, extent, extent,
-              layers);
-  show("  reading and transforming", in, 0);
-  show("  multiplying", products,
-       2.0 * layers * static_cast<double>(all.end * kPositions) *
-           static_cast<double>(channels * channels));
-  show("  transforming back and writing", outs, 0);
+  std::printf("%s, %d layers\n", kind.name, kind.layers);
+  show("  reading and transforming", every_share([&](Range tiles) {
+         winograd_input(kind.tiling, source, input, tiles,
+                        {0, blocks_of(kind.inputs)}, left.data());
+       }),
+       0);
+  show("  multiplying", every_share([&](Range) {
+         for (int64_t p = 0; p < positions; ++p) {
+           const WinogradTerm term{
+               left.data() + p * left_stride,
+               weights.data() +
+                   packed_position(kind.tiling, p) * weights_stride};
+           winograd_multiply({share, kind.inputs, kind.outputs}, &term, 1,
+                             right.data() + p * right_stride);
+         }
+       }),
+       2.0 * kind.layers *
+           static_cast<double>(all / share * share * positions) *
+           static_cast<double>(kind.inputs * kind.outputs));
+  show("  transforming back and writing", every_share([&](Range tiles) {
+         winograd_output(kind.tiling, sink, output, tiles,
+                         {0, blocks_of(kind.outputs)}, right.data());
+       }),
+       0);
 }
 
-// A strided convolution with its shortcut, or the stem.
-void direct_layer(const char* name, const ConvShape& shape, int64_t extent) {
-  const Planes input{kImages, shape.inputs, extent, extent};
-  const Planes output{kImages, shape.outputs, shape.along(extent),
-                      shape.along(extent)};
-  const int64_t taps = shape.kernel * shape.kernel;
-  const FloatBuffer values = random_buffer(input.size()),
-                    weights =
-                        random_buffer(shape.inputs * shape.outputs * taps),
-                    out(output.size()), other(output.size());
-  std::optional<DirectLayer::Conv> shortcut;
-  if (shape.stride > 1)
-    shortcut = DirectLayer::Conv{{shape.inputs, shape.outputs, 1, shape.stride},
-                                 weights.data()};
-  const DirectLayer layer({shape, weights.data()}, shortcut);
-  const auto geometry = layer.geometry(input);
+void show_stem() {
+  const Planes input{kImages, 3, 32, 32}, output{kImages, 64, 32, 32};
+  const FloatBuffer images = random_buffer(kImages * 3 * 32 * 32),
+                    weights = random_buffer(64 * 3 * 9), out(output.size());
+  const StemLayer layer({3, 64, 3, 1}, weights.data());
   WorkerPool pool;
   WorkerScratch scratch;
   const Crew crew{&pool, 1, &scratch, nullptr, nullptr};
-  DirectLayer::Forward pass;
-  pass.call.input = input;
-  pass.call.source.values = values.data();
-  pass.call.sink.out = out.data();
-  pass.shortcut.out = other.data();
-  const double ms = milliseconds([&] { layer.forward(pass, geometry, crew); });
-  show(name, ms,
-       2.0 * static_cast<double>(output.images * output.height * output.width) *
-           static_cast<double>(shape.inputs * shape.outputs *
-                               (taps + (shape.stride > 1 ? 1 : 0))));
+  ConvCall call;
+  call.input = input;
+  call.output = output;
+  call.sink.out = out.data();
+  show("stem, all steps",
+       milliseconds([&] { layer.forward(images.data(), call, crew); }),
+       2.0 * static_cast<double>(kImages * 32 * 32 * 3 * 64 * 9));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1) use_simd_target(argv[1]);
-  direct_layer("stem", {3, 64, 3, 1}, 32);
-  winograd_stage(64, 32, 4);
-  direct_layer("64 to 128 channels, stride 2", {64, 128, 3, 2}, 32);
-  winograd_stage(128, 16, 3);
-  direct_layer("128 to 256 channels, stride 2", {128, 256, 3, 2}, 16);
-  winograd_stage(256, 8, 3);
-  direct_layer("256 to 512 channels, stride 2", {256, 512, 3, 2}, 8);
-  winograd_stage(512, 4, 3);
+  show_stem();
+  const auto same = Tiling::kSame, half = Tiling::kHalving;
+  for (const Kind& kind :
+       {Kind{"64 channels, 32x32", same, 64, 64, 32, 4, 18},
+        Kind{"64 to 128 channels, stride 2", half, 64, 128, 32, 1, 32},
+        Kind{"128 channels, 16x16", same, 128, 128, 16, 3, 32},
+        Kind{"128 to 256 channels, stride 2", half, 128, 256, 16, 1, 128},
+        Kind{"256 channels, 8x8", same, 256, 256, 8, 3, 128},
+        Kind{"256 to 512 channels, stride 2", half, 256, 512, 8, 1, 64},
+        Kind{"512 channels, 4x4", same, 512, 512, 4, 3, 64}})
+    show_winograd(kind);
 }

@@ -7,14 +7,8 @@
 namespace sotta::engine {
 namespace {
 
-DirectLayer::Conv conv_of(const ConvNormLayout& layer) {
-  return {layer.shape, layer.weights.data_ptr<float>()};
-}
-
-std::unique_ptr<WinogradLayer> winograd_of(const ConvNormLayout& layer,
-                                           bool low_memory) {
-  return std::make_unique<WinogradLayer>(
-      layer.shape, layer.weights.data_ptr<float>(), !low_memory);
+const float* weights_of(const ConvNormLayout& layer) {
+  return layer.weights.data_ptr<float>();
 }
 
 }  // namespace
@@ -25,20 +19,23 @@ Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
       channels_(layout.stem.shape.inputs),
       features_(layout.features()),
       stem_norm_(layout.stem.norm),
-      stem_(std::make_unique<DirectLayer>(conv_of(layout.stem), std::nullopt)),
+      stem_(std::make_unique<StemLayer>(layout.stem.shape,
+                                        weights_of(layout.stem))),
       pool_(std::make_unique<WorkerPool>()) {
   for (const BlockLayout& from : layout.blocks) {
     Block block;
     block.first = from.first.norm;
     block.second = from.second.norm;
+    WinogradLayer::Weights first{weights_of(from.first), nullptr};
     if (from.shortcut) {
       block.shortcut = from.shortcut->norm;
-      block.strided = std::make_unique<DirectLayer>(conv_of(from.first),
-                                                    conv_of(*from.shortcut));
-    } else {
-      block.conv1 = winograd_of(from.first, low_memory);
+      first.shortcut = weights_of(*from.shortcut);
     }
-    block.conv2 = winograd_of(from.second, low_memory);
+    block.conv1 =
+        std::make_unique<WinogradLayer>(from.first.shape, first, !low_memory);
+    block.conv2 = std::make_unique<WinogradLayer>(
+        from.second.shape,
+        WinogradLayer::Weights{weights_of(from.second), nullptr}, !low_memory);
     blocks_.push_back(std::move(block));
   }
 }
@@ -52,24 +49,19 @@ std::unique_ptr<Workspace> Network::make_workspace(int64_t images,
   sizes.norms.resize(norms_.size());
   Planes planes{1, norms_[stem_norm_].channels, height, width};
   sizes.norms[stem_norm_] = planes;
-  std::vector<DirectLayer::Geometry> geometry;
-  geometry.push_back(stem_->geometry({images, channels_, height, width}));
   for (const Block& block : blocks_) {
-    geometry.emplace_back();
-    if (block.strided) {
-      geometry.back() = block.strided->geometry(planes);
+    if (block.shortcut) {
       planes.height = (planes.height + 1) / 2;
       planes.width = (planes.width + 1) / 2;
     }
     planes.channels = norms_[block.first].channels;
     sizes.norms[block.first] = sizes.norms[block.second] = planes;
-    if (block.shortcut) sizes.norms[*block.shortcut] = planes;
     sizes.blocks.push_back(block.second);
-    if (block.strided) sizes.strided.push_back(block.second);
+    if (!block.shortcut) continue;
+    sizes.norms[*block.shortcut] = planes;
+    sizes.strided.push_back(block.second);
   }
-  auto space = std::make_unique<Workspace>(sizes, images, height, width);
-  space->geometry = std::move(geometry);
-  return space;
+  return std::make_unique<Workspace>(sizes, images, height, width);
 }
 
 Crew Network::crew(int64_t threads, Workspace& space) const {
@@ -103,6 +95,11 @@ Planes Network::Pass::planes_of(size_t norm) const {
   Planes planes = space_.planes[norm];
   planes.images = input_.count;
   return planes;
+}
+
+Planes Network::Pass::input_of(size_t block) const {
+  return planes_of(block == 0 ? network_.stem_norm_
+                              : network_.blocks_[block - 1].second);
 }
 
 Planes Network::Pass::images() const {

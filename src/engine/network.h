@@ -8,8 +8,8 @@
 #include "sotta/models/model_state.h"
 #include "sotta/nn/norm_stats.h"
 
-#include "engine/direct_layer.h"
 #include "engine/network_layout.h"
+#include "engine/stem_layer.h"
 #include "engine/winograd_layer.h"
 #include "engine/workspace.h"
 
@@ -66,9 +66,8 @@ class Network {
  private:
   struct Block {
     size_t first, second;                  // norm layers
-    std::optional<size_t> shortcut;        // likewise
-    std::unique_ptr<WinogradLayer> conv1;  // or, with a stride,
-    std::unique_ptr<DirectLayer> strided;  // this with the shortcut's
+    std::optional<size_t> shortcut;        // likewise, where there is a stride
+    std::unique_ptr<WinogradLayer> conv1;  // with the shortcut's
     std::unique_ptr<WinogradLayer> conv2;
   };
   class Pass;
@@ -81,7 +80,7 @@ class Network {
   int64_t channels_;
   int64_t features_;
   size_t stem_norm_;
-  std::unique_ptr<DirectLayer> stem_;
+  std::unique_ptr<StemLayer> stem_;
   std::vector<Block> blocks_;
   std::unique_ptr<WorkerPool> pool_;
 };

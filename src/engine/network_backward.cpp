@@ -9,7 +9,7 @@ class Network::BackwardPass : public Network::Pass {
                int64_t threads, Workspace& space,
                const NetworkGradients& gradients)
       : Pass(network, input, threads, space), gradients_(gradients) {
-    take_room(network.blocks_.back().second);
+    take_room(planes_of(network.blocks_.back().second));
   }
 
   void run() {
@@ -22,8 +22,8 @@ class Network::BackwardPass : public Network::Pass {
  private:
   // Gradients at the end and in the middle of a block share a buffer where they
   // fit; next_ is in the other one.
-  void take_room(size_t norm) {
-    const int64_t size = planes_of(norm).size();
+  void take_room(const Planes& planes) {
+    const int64_t size = planes.size();
     const FloatBuffer& other = space_.spare[1 - room_];
     outer_ = space_.spare[room_].data();
     inner_ =
@@ -108,6 +108,7 @@ class Network::BackwardPass : public Network::Pass {
     const Block& block = network_.blocks_[index];
     ConvCall second;
     second.input = planes_of(block.second);
+    second.output = planes_of(block.first);
     second.source = through(block.second, outer_);
     second.sink = at_norm(block.first, inner_);
     second.sums = &space_.sums;
@@ -115,24 +116,23 @@ class Network::BackwardPass : public Network::Pass {
     go_back(block.first, 1);
 
     ConvCall first;
+    first.input = planes_of(block.first);
+    first.output = input_of(index);
     first.source = through(block.first, inner_);
     first.sums = &space_.sums;
     first.sink = index > 0 ? at_block_end(index - 1)
                            : at_norm(network_.stem_norm_,
                                      gradients_.images ? outer_ : nullptr);
-    if (block.strided) {
-      first.input = planes_of(index > 0 ? network_.blocks_[index - 1].second
-                                        : network_.stem_norm_);
+    if (block.shortcut) {
+      first.shortcut_source = through(*block.shortcut, outer_);
       first.sink.out = next_;
-      block.strided->backward({first, through(*block.shortcut, outer_)},
-                              space_.geometry[index + 1], crew_);
-      room_ = 1 - room_;
-      take_room(index > 0 ? network_.blocks_[index - 1].second
-                          : network_.stem_norm_);
     } else {
-      first.input = planes_of(block.first);
       first.sink.other = outer_;
-      block.conv1->backward(first, crew_);
+    }
+    block.conv1->backward(first, crew_);
+    if (block.shortcut) {
+      room_ = 1 - room_;
+      take_room(first.output);
     }
     if (index > 0)
       go_back_block(network_.blocks_[index - 1]);
@@ -142,16 +142,10 @@ class Network::BackwardPass : public Network::Pass {
 
   void finish_images() const {
     ConvCall call;
-    call.input = images();
+    call.input = planes_of(network_.stem_norm_);
+    call.output = images();
     call.source = through(network_.stem_norm_, outer_);
-    call.sink.out = inner_;
-    network_.stem_->backward({call, {}}, space_.geometry[0], crew_);
-    const Planes planes = images();
-    const int64_t size = planes.channels * planes.height * planes.width;
-    crew_.run(input_.count, [&](int64_t image, int64_t) {
-      unblock_image(inner_ + image * planes.image(), planes,
-                    gradients_.images + image * size);
-    });
+    network_.stem_->backward(call, gradients_.images, crew_);
   }
 
   const NetworkGradients& gradients_;

@@ -11,11 +11,9 @@ class Network::ForwardPass : public Network::Pass {
   void run(float* features) const {
     const bool running = input_.stats.source == NormStats::Source::kRunning;
     if (running) use_running();
-    DirectLayer::Forward stem;
-    stem.images = input_.images;
-    stem.call.input = images();
-    keep(network_.stem_norm_, stem.call.sink, stem.call.sums, space_.sums);
-    network_.stem_->forward(stem, space_.geometry[0], crew_);
+    ConvCall stem = stem_call();
+    keep(network_.stem_norm_, stem.sink, stem.sums, space_.sums);
+    network_.stem_->forward(input_.images, stem, crew_);
     settle(network_.stem_norm_, space_.sums);
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       run_block(i);
@@ -26,11 +24,9 @@ class Network::ForwardPass : public Network::Pass {
   // start and happens where its convolution writes.
   void infer(float* features) const {
     use_running();
-    DirectLayer::Forward stem;
-    stem.images = input_.images;
-    stem.call.input = images();
-    stem.call.sink = norm_relu(network_.stem_norm_, current());
-    network_.stem_->forward(stem, space_.geometry[0], crew_);
+    ConvCall stem = stem_call();
+    stem.sink = norm_relu(network_.stem_norm_, current());
+    network_.stem_->forward(input_.images, stem, crew_);
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       infer_block(i);
     const Planes planes = planes_of(network_.blocks_.back().second);
@@ -48,9 +44,26 @@ class Network::ForwardPass : public Network::Pass {
       state(i).use_running(norm_input(i));
   }
 
-  Planes input_of(size_t block) const {
-    return planes_of(block == 0 ? network_.stem_norm_
-                                : network_.blocks_[block - 1].second);
+  ConvCall stem_call() const {
+    ConvCall call;
+    call.input = images();
+    call.output = planes_of(network_.stem_norm_);
+    return call;
+  }
+
+  // The first and the second convolution of a block.
+  ConvCall first_call(size_t index) const {
+    ConvCall call;
+    call.input = input_of(index);
+    call.output = planes_of(network_.blocks_[index].first);
+    call.source.values = current();
+    return call;
+  }
+  ConvCall second_call(const Block& block) const {
+    ConvCall call;
+    call.input = planes_of(block.first);
+    call.output = planes_of(block.second);
+    return call;
   }
 
   // A sink that stores a norm layer's input, with statistics if need be.
@@ -96,25 +109,19 @@ class Network::ForwardPass : public Network::Pass {
   void run_block(size_t index) const {
     const Block& block = network_.blocks_[index];
     const BlockEnd end = end_before(index);
-    ConvCall call;
-    call.input = input_of(index);
-    call.source.values = current();
-    call.prepare = [&](Range images) { finish_block(end, call.input, images); };
-    keep(block.first, call.sink, call.sums, space_.sums);
-    if (block.strided) {
-      DirectLayer::Forward pass;
-      pass.call = call;
-      keep(*block.shortcut, pass.shortcut, pass.shortcut_sums,
+    ConvCall first = first_call(index);
+    first.prepare = [&](Range images) {
+      finish_block(end, first.input, images);
+    };
+    keep(block.first, first.sink, first.sums, space_.sums);
+    if (block.shortcut)
+      keep(*block.shortcut, first.shortcut_sink, first.shortcut_sums,
            space_.shortcut_sums);
-      block.strided->forward(pass, space_.geometry[index + 1], crew_);
-      settle(*block.shortcut, space_.shortcut_sums);
-    } else {
-      block.conv1->forward(call, crew_);
-    }
+    block.conv1->forward(first, crew_);
     settle(block.first, space_.sums);
+    if (block.shortcut) settle(*block.shortcut, space_.shortcut_sums);
 
-    ConvCall second;
-    second.input = planes_of(block.first);
+    ConvCall second = second_call(block);
     second.source.kind = Source::Kind::kNormRelu;
     second.source.values = raw(block.first);
     second.source.scale = state(block.first).factor();
@@ -146,21 +153,12 @@ class Network::ForwardPass : public Network::Pass {
     const Block& block = network_.blocks_[index];
     float* inner = space_.spare[1].data();
     float* shortcut = inner + planes_of(block.first).size();
-    ConvCall call;
-    call.input = input_of(index);
-    call.source.values = current();
-    call.sink = norm_relu(block.first, inner);
-    if (block.strided) {
-      DirectLayer::Forward pass;
-      pass.call = call;
-      pass.shortcut.out = shortcut;
-      block.strided->forward(pass, space_.geometry[index + 1], crew_);
-    } else {
-      block.conv1->forward(call, crew_);
-    }
+    ConvCall first = first_call(index);
+    first.sink = norm_relu(block.first, inner);
+    first.shortcut_sink.out = shortcut;
+    block.conv1->forward(first, crew_);
 
-    ConvCall second;
-    second.input = planes_of(block.first);
+    ConvCall second = second_call(block);
     second.source.values = inner;
     second.sink = norm_relu(block.second, current());
     second.sink.kind = Sink::Kind::kNormAddRelu;

@@ -8,7 +8,7 @@
 
 #include "sotta/models/classifier.h"
 
-#include "engine/direct_geometry.h"
+#include "engine/conv_shape.h"
 
 namespace sotta::engine {
 

@@ -15,6 +15,7 @@ class Network::Pass {
 
   // The planes of a norm layer's input.
   Planes planes_of(size_t norm) const;
+  Planes input_of(size_t block) const;
   Planes images() const;
 
   float* raw(size_t norm) const { return space_.raw[norm].data(); }

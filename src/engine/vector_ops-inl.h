@@ -18,7 +18,7 @@
 #ifdef __clang__
 #define SOTTA_UNROLL _Pragma("unroll")
 #else
-#define SOTTA_UNROLL _Pragma("GCC unroll 8")
+#define SOTTA_UNROLL _Pragma("GCC unroll 9")
 #endif
 #endif
 

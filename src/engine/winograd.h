@@ -7,61 +7,107 @@
 
 namespace sotta::engine {
 
-// Winograd's F(4x4, 3x3) for 3x3 convolutions of stride 1 and padding 1: a tile
-// of 4x4 outputs needs 6x6 inputs; both go through small linear transforms,
-// between which a tile costs 36 products per pair of channels instead of 144.
+// Winograd's F(4x4, 3x3) for 3x3 convolutions of padding 1: a tile of 4x4
+// outputs needs 6x6 inputs; both go through small linear transforms, between
+// which a tile costs 36 products per pair of channels instead of 144.
 // Interpolation points 0, 5/8, -5/8, 3/2, -3/2 and infinity.
-constexpr int64_t kTile = 4;
-constexpr int64_t kPositions = 36;
+//
+// With a stride of 2, outputs see the odd inputs along a line through the outer
+// two taps and the even ones through the middle tap. Two taps are three of
+// which the first is zero, so that the point 0 drops out: 5 products for 4
+// outputs, and 4 for the middle tap, together 9 along a line and 81 in a tile
+// instead of 144. The way back is the same the other way round.
+enum class Tiling {
+  kSame,      // 4x4 outputs from 6x6 inputs
+  kHalving,   // of stride 2: 4x4 outputs from 9x9 inputs
+  kDoubling,  // its way back: 8x8 outputs from 5x5 inputs
+  kPlain,     // 4x4 from 4x4, as they are: a shortcut's 1x1 kernel
+};
 
-constexpr int64_t tiles_along(int64_t extent) {
-  return (extent + kTile - 1) / kTile;
+// Products of a tile.
+constexpr int64_t positions_of(Tiling tiling) {
+  return tiling == Tiling::kSame ? 36 : tiling == Tiling::kPlain ? 16 : 81;
+}
+
+// Pixels from tile to tile along a line, where it is read and where it is
+// written.
+constexpr int64_t step_in(Tiling tiling) {
+  return tiling == Tiling::kHalving ? 8 : 4;
+}
+constexpr int64_t step_out(Tiling tiling) {
+  return tiling == Tiling::kDoubling ? 8 : 4;
 }
 
 // Tiles are numbered image by image, row by row.
-constexpr int64_t tiles_of_image(int64_t height, int64_t width) {
-  return tiles_along(height) * tiles_along(width);
+constexpr int64_t tiles_along(int64_t extent, int64_t step) {
+  return (extent + step - 1) / step;
+}
+constexpr int64_t tiles_of_image(const Planes& planes, int64_t step) {
+  return tiles_along(planes.height, step) * tiles_along(planes.width, step);
 }
 
-// Transformed values of some tiles: [36][tiles][channels], with a gap between
-// positions so that one tile's values do not fall on each other in the cache.
+// Transformed values of some tiles: [positions][tiles][channels], with a gap
+// between positions so that one tile's values do not fall on each other in the
+// cache.
 constexpr int64_t position_stride(int64_t tiles, int64_t channels) {
   return tiles * channels + kBlock;
 }
 
-// Reads the tiles through `source` and writes [36][tiles][channels] for some
-// blocks of channels.
-void winograd_input(const Source& source, const Planes& planes, Range tiles,
-                    Range blocks, float* transformed);
+// Reads the tiles through `source` and writes [positions][tiles][channels] for
+// some blocks of channels; `planes` are the input's.
+void winograd_input(Tiling tiling, const Source& source, const Planes& planes,
+                    Range tiles, Range blocks, float* transformed);
 
-// One position's product: left [tiles][inputs] times
+// One position's product: the sum over terms of left [tiles][inputs] times
 // right [outputs / 16][inputs][16] into product [outputs / 16][tiles][16].
 struct WinogradProduct {
   int64_t tiles = 0;
   int64_t inputs = 0;
   int64_t outputs = 0;
 };
-void winograd_multiply(const WinogradProduct& sizes, const float* left,
-                       const float* right, float* product);
+struct WinogradTerm {
+  const float* left = nullptr;
+  const float* right = nullptr;
+};
+void winograd_multiply(const WinogradProduct& sizes, const WinogradTerm* terms,
+                       int64_t count, float* product);
 
-// Transforms products [36] back and hands the outputs to `sink`; `planes` are
-// the output's.
-void winograd_output(const Sink& sink, const Planes& planes, Range tiles,
-                     Range blocks, const float* products);
+// Transforms products [positions] back and hands the outputs to `sink`;
+// `planes` are the output's.
+void winograd_output(Tiling tiling, const Sink& sink, const Planes& planes,
+                     Range tiles, Range blocks, const float* products);
 
 // Transformed weights have such a gap too.
 constexpr int64_t packed_stride(int64_t inputs, int64_t outputs) {
   return inputs * outputs + kBlock;
 }
 
-// Convolution weights [outputs][inputs][3][3] as the right sides of the
-// products, [36][outputs / 16][inputs][16]. Turned around for the backward
-// pass: outputs and inputs change places, and so do the ends of the kernel.
-// Writes the blocks of outputs asked for.
+// Transformed kernels are 6x6, and the plain one's 1x1: all positions of a
+// middle tap share one.
+constexpr int64_t packed_positions(Tiling tiling) {
+  return tiling == Tiling::kPlain ? 1 : 36;
+}
+constexpr int64_t packed_position(Tiling tiling, int64_t position) {
+  if (tiling == Tiling::kSame) return position;
+  if (tiling == Tiling::kPlain) return 0;
+  const int64_t row = position / 9, column = position % 9;
+  return 6 * (row < 5 ? row : 5) + (column < 5 ? column : 5);
+}
+
+// Where both taps are the middle ones, as with a plain tile's positions.
+constexpr int64_t middle_position(int64_t plain) {
+  return (5 + plain / 4) * 9 + 5 + plain % 4;
+}
+
+// Convolution weights [outputs][inputs][3][3], plain: [outputs][inputs], as the
+// right sides of the products, [packed positions][outputs / 16][inputs][16].
+// Turned around for the backward pass: outputs and inputs change places, and so
+// do the ends of the kernel. Writes the blocks of outputs asked for.
 struct WinogradWeights {
   const float* weights = nullptr;
   int64_t outputs = 0;
   int64_t inputs = 0;
+  Tiling tiling = Tiling::kSame;
   bool backward = false;
 };
 void pack_winograd(const WinogradWeights& weights, Range output_blocks,

@@ -13,14 +13,16 @@ namespace sotta::engine::HWY_NAMESPACE {
 struct Product {
   template <int R, int C>
   HWY_INLINE void run(int64_t row, int64_t block) const {
-    const float* rows[R];
-    SOTTA_UNROLL
-    for (int r = 0; r < R; ++r)
-      rows[r] = left + (row + r) * sizes.inputs;
     Patch<R, C> patch;
     patch.clear();
-    patch.add(rows, right + block * sizes.inputs * kBlock,
-              sizes.inputs * kBlock, sizes.inputs);
+    for (int64_t t = 0; t < count; ++t) {
+      const float* rows[R];
+      SOTTA_UNROLL
+      for (int r = 0; r < R; ++r)
+        rows[r] = terms[t].left + (row + r) * sizes.inputs;
+      patch.add(rows, terms[t].right + block * sizes.inputs * kBlock,
+                sizes.inputs * kBlock, sizes.inputs);
+    }
     float* to = product + (block * sizes.tiles + row) * kBlock;
     SOTTA_UNROLL
     for (int r = 0; r < R; ++r)
@@ -28,15 +30,15 @@ struct Product {
   }
 
   WinogradProduct sizes;
-  const float* left;
-  const float* right;
+  const WinogradTerm* terms;
+  int64_t count;
   float* product;
 };
 
-void multiply(const WinogradProduct& sizes, const float* left,
-              const float* right, float* product) {
+void multiply(const WinogradProduct& sizes, const WinogradTerm* terms,
+              int64_t count, float* product) {
   cover(sizes.tiles, blocks_of(sizes.outputs),
-        Product{sizes, left, right, product});
+        Product{sizes, terms, count, product});
 }
 
 }  // namespace sotta::engine::HWY_NAMESPACE
@@ -47,9 +49,9 @@ namespace sotta::engine {
 
 HWY_EXPORT(multiply);
 
-void winograd_multiply(const WinogradProduct& sizes, const float* left,
-                       const float* right, float* product) {
-  HWY_DYNAMIC_DISPATCH(multiply)(sizes, left, right, product);
+void winograd_multiply(const WinogradProduct& sizes, const WinogradTerm* terms,
+                       int64_t count, float* product) {
+  HWY_DYNAMIC_DISPATCH(multiply)(sizes, terms, count, product);
 }
 
 }  // namespace sotta::engine

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/crew.h"
-#include "engine/direct_layer.h"
 #include "engine/norm_state.h"
 #include "engine/planes.h"
 
@@ -44,7 +43,6 @@ struct Workspace {
   FloatBuffer spare[2];
   FloatBuffer block_offset;  // of a block's two norm layers together
   SumSlots sums, shortcut_sums;
-  std::vector<DirectLayer::Geometry> geometry;  // stem, then one per block
 
   std::vector<WorkerScratch> workers;
   WorkerScratch shared;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/buffer.h"
+#include "engine/crew.h"
 #include "engine/planes.h"
 #include "engine/simd_target.h"
 
@@ -85,12 +87,53 @@ inline at::Tensor naive_conv(const at::Tensor& images,
   return result;
 }
 
+// The gradient of a convolution's input by its definition: every output's
+// gradient goes to the inputs it was made from.
+inline at::Tensor naive_backward(const at::Tensor& gradient,
+                                 const at::Tensor& weights, int64_t stride,
+                                 const Planes& input) {
+  at::Tensor result =
+      at::zeros({input.images, input.channels, input.height, input.width});
+  const int64_t kernel = weights.size(2), pad = (kernel - 1) / 2;
+  const auto g = gradient.accessor<float, 4>();
+  const auto w = weights.accessor<float, 4>();
+  auto out = result.accessor<float, 4>();
+  for (int64_t n = 0; n < input.images; ++n)
+    for (int64_t o = 0; o < weights.size(0); ++o)
+      for (int64_t y = 0; y < gradient.size(2); ++y)
+        for (int64_t x = 0; x < gradient.size(3); ++x)
+          for (int64_t c = 0; c < input.channels; ++c)
+            for (int64_t t = 0; t < kernel * kernel; ++t) {
+              const int64_t row = y * stride + t / kernel - pad;
+              const int64_t column = x * stride + t % kernel - pad;
+              if (row >= 0 && row < input.height && column >= 0 &&
+                  column < input.width)
+                out[n][c][row][column] +=
+                    g[n][o][y][x] * w[o][c][t / kernel][t % kernel];
+            }
+  return result;
+}
+
 inline void expect_close(const at::Tensor& found, const at::Tensor& expected,
                          double tolerance = 1e-5) {
   ASSERT_EQ(found.sizes(), expected.sizes());
   const double scale = std::max(1e-3, expected.abs().max().item<double>());
   EXPECT_LE((found - expected).abs().max().item<double>(), tolerance * scale);
 }
+
+// Workers with their memory.
+struct CrewOfWorkers {
+  explicit CrewOfWorkers(int64_t threads)
+      : workers(static_cast<size_t>(threads)) {
+    crew = {&pool, threads, workers.data(), &shared, &packed};
+  }
+
+  WorkerPool pool;
+  std::vector<WorkerScratch> workers;
+  WorkerScratch shared;
+  FloatBuffer packed;
+  Crew crew;
+};
 
 // Runs a test with every kind of vector instructions there is.
 inline void for_every_target(const std::function<void()>& test) {

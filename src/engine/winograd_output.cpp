@@ -1,0 +1,99 @@
+// clang-format off
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/winograd_output.cpp"
+#include <hwy/foreach_target.h>
+// clang-format on
+
+#include "engine/sinks-inl.h"
+#include "engine/winograd.h"
+#include "engine/winograd_lines-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sotta::engine::HWY_NAMESPACE {
+
+// Sums are kept in float for at most so many outputs.
+constexpr int64_t kOutputsPerSum = 512;
+
+// Hands the outputs of one tile to `sink`, those outside the image excepted.
+template <class Line, class Output>
+HWY_INLINE void untransform_tile(Output& sink, const Planes& planes,
+                                 const TilePlace& place, int64_t corner,
+                                 const float* from, int64_t stride) {
+  Vec half[Line::kWrites][Line::kValues];
+  for (int64_t j = 0; j < Line::kValues; ++j) {
+    Vec in[Line::kValues], out[Line::kWrites];
+    SOTTA_UNROLL
+    for (int64_t i = 0; i < Line::kValues; ++i)
+      in[i] = load(from + (Line::kValues * i + j) * stride);
+    Line::outputs(in, out);
+    SOTTA_UNROLL
+    for (int64_t i = 0; i < Line::kWrites; ++i)
+      half[i][j] = out[i];
+  }
+  constexpr int64_t kWrites = Line::kWrites;
+  const int64_t rows = HWY_MIN(kWrites, planes.height - place.row);
+  const int64_t columns = HWY_MIN(kWrites, planes.width - place.column);
+  for (int64_t i = 0; i < rows; ++i) {
+    Vec out[kWrites];
+    Line::outputs(half[i], out);
+    const int64_t offset = corner + i * planes.width * kBlock;
+    if (columns == kWrites) {
+      SOTTA_UNROLL
+      for (int64_t j = 0; j < kWrites; ++j)
+        sink(offset + j * kBlock, out[j]);
+    } else {
+      for (int64_t j = 0; j < columns; ++j)
+        sink(offset + j * kBlock, out[j]);
+    }
+  }
+}
+
+template <class Line, class Output>
+HWY_INLINE void untransform_block(Output sink, const Planes& planes,
+                                  Range tiles, int64_t channel,
+                                  const float* products) {
+  constexpr int64_t kTiles = kOutputsPerSum / (Line::kWrites * Line::kWrites);
+  const int64_t stride = position_stride(tiles.size(), planes.channels);
+  const float* from =
+      products + channel / kBlock * tiles.size() * kBlock + channel % kBlock;
+  for (int64_t first = tiles.begin; first < tiles.end; first += kTiles) {
+    sink.begin(channel);
+    const int64_t last = HWY_MIN(first + kTiles, tiles.end);
+    for (int64_t t = first; t < last; ++t) {
+      const TilePlace place(planes, Line::kWrites, t);
+      const int64_t corner =
+          place.image * planes.image() + channel / kBlock * planes.plane() +
+          channel % kBlock + (place.row * planes.width + place.column) * kBlock;
+      untransform_tile<Line>(sink, planes, place, corner,
+                             from + (t - tiles.begin) * kBlock, stride);
+    }
+    sink.end(channel);
+  }
+}
+
+void output(Tiling tiling, const Sink& sink, const Planes& planes, Range tiles,
+            Range blocks, const float* products) {
+  with_lines(tiling, [&](auto line) HWY_ATTR {
+    with_sink(sink, [&](auto functor) HWY_ATTR {
+      for (int64_t c = blocks.begin * kBlock; c < blocks.end * kBlock;
+           c += kLanes)
+        untransform_block<decltype(line)>(functor, planes, tiles, c, products);
+    });
+  });
+}
+
+}  // namespace sotta::engine::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sotta::engine {
+
+HWY_EXPORT(output);
+
+void winograd_output(Tiling tiling, const Sink& sink, const Planes& planes,
+                     Range tiles, Range blocks, const float* products) {
+  HWY_DYNAMIC_DISPATCH(output)(tiling, sink, planes, tiles, blocks, products);
+}
+
+}  // namespace sotta::engine
+#endif

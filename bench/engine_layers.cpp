@@ -42,13 +42,12 @@ void show(const char* what, double ms, double flops) {
   std::printf("\n");
 }
 
-// The three steps of a kind of convolution, `share` tiles at a time.
+// The three steps of a kind of convolution, some tiles at a time.
 struct Kind {
   const char* name;
   Tiling tiling;
   int64_t inputs, outputs, extent;  // of the values that are read
   int layers;
-  int64_t share;
 };
 
 void show_winograd(const Kind& kind) {
@@ -58,14 +57,15 @@ void show_winograd(const Kind& kind) {
   const Planes input{kImages, kind.inputs, kind.extent, kind.extent};
   const Planes output{kImages, kind.outputs, results, results};
   const int64_t all = kImages * tiles_of_image(input, step_in(kind.tiling));
-  const int64_t share = std::min(all, kind.share);
+  const int64_t share = 32;
   const int64_t left_stride = position_stride(share, kind.inputs);
-  const int64_t right_stride = position_stride(share, kind.outputs);
-  const int64_t weights_stride = packed_stride(kind.inputs, kind.outputs);
+  const int64_t right_stride = position_stride(share, kGroup);
+  const int64_t weights_stride = packed_stride(kind.inputs, kGroup);
+  const int64_t groups = kind.outputs / kGroup;
   const FloatBuffer values = random_buffer(input.size()),
                     left = random_buffer(positions * left_stride),
                     right = random_buffer(positions * right_stride),
-                    weights = random_buffer(36 * weights_stride),
+                    weights = random_buffer(36 * groups * weights_stride),
                     out(output.size()),
                     factor = random_buffer(std::max(kind.inputs, kind.outputs));
   Source source;
@@ -89,21 +89,24 @@ void show_winograd(const Kind& kind) {
        }),
        0);
   show("  multiplying", every_share([&](Range) {
-         for (int64_t p = 0; p < positions; ++p) {
-           const WinogradTerm term{
-               left.data() + p * left_stride,
-               weights.data() +
-                   packed_position(kind.tiling, p) * weights_stride};
-           winograd_multiply({share, kind.inputs, kind.outputs}, &term, 1,
-                             right.data() + p * right_stride);
-         }
+         for (int64_t g = 0; g < groups; ++g)
+           for (int64_t p = 0; p < positions; ++p) {
+             const WinogradTerm term{
+                 left.data() + p * left_stride,
+                 weights.data() + (36 * g + packed_position(kind.tiling, p)) *
+                                      weights_stride};
+             winograd_multiply({share, kind.inputs, kGroup}, &term, 1,
+                               right.data() + p * right_stride);
+           }
        }),
        2.0 * kind.layers *
            static_cast<double>(all / share * share * positions) *
            static_cast<double>(kind.inputs * kind.outputs));
   show("  transforming back and writing", every_share([&](Range tiles) {
-         winograd_output(kind.tiling, sink, output, tiles,
-                         {0, blocks_of(kind.outputs)}, right.data());
+         for (int64_t g = 0; g < groups; ++g)
+           winograd_output(kind.tiling, sink, output, tiles,
+                           {g * kGroup, (g + 1) * kGroup},
+                           {0, blocks_of(kGroup)}, right.data());
        }),
        0);
 }
@@ -132,12 +135,12 @@ int main(int argc, char** argv) {
   show_stem();
   const auto same = Tiling::kSame, half = Tiling::kHalving;
   for (const Kind& kind :
-       {Kind{"64 channels, 32x32", same, 64, 64, 32, 4, 18},
-        Kind{"64 to 128 channels, stride 2", half, 64, 128, 32, 1, 32},
-        Kind{"128 channels, 16x16", same, 128, 128, 16, 3, 32},
-        Kind{"128 to 256 channels, stride 2", half, 128, 256, 16, 1, 128},
-        Kind{"256 channels, 8x8", same, 256, 256, 8, 3, 128},
-        Kind{"256 to 512 channels, stride 2", half, 256, 512, 8, 1, 64},
-        Kind{"512 channels, 4x4", same, 512, 512, 4, 3, 64}})
+       {Kind{"64 channels, 32x32", same, 64, 64, 32, 4},
+        Kind{"64 to 128 channels, stride 2", half, 64, 128, 32, 1},
+        Kind{"128 channels, 16x16", same, 128, 128, 16, 3},
+        Kind{"128 to 256 channels, stride 2", half, 128, 256, 16, 1},
+        Kind{"256 channels, 8x8", same, 256, 256, 8, 3},
+        Kind{"256 to 512 channels, stride 2", half, 256, 512, 8, 1},
+        Kind{"512 channels, 4x4", same, 512, 512, 4, 3}})
     show_winograd(kind);
 }

@@ -58,8 +58,13 @@ constexpr int64_t position_stride(int64_t tiles, int64_t channels) {
 void winograd_input(Tiling tiling, const Source& source, const Planes& planes,
                     Range tiles, Range blocks, float* transformed);
 
-// One position's product: the sum over terms of left [tiles][inputs] times
-// right [outputs / 16][inputs][16] into product [outputs / 16][tiles][16].
+// Outputs are multiplied in groups of at most so many: as wide as the kernel's
+// patches, so that it reads a group's weights from one end to the other.
+constexpr int64_t kGroup = 64;
+
+// One position's product for a group of outputs: the sum over terms of left
+// [tiles][inputs] times right [inputs][outputs] into product
+// [outputs / 16][tiles][16].
 struct WinogradProduct {
   int64_t tiles = 0;
   int64_t inputs = 0;
@@ -72,10 +77,11 @@ struct WinogradTerm {
 void winograd_multiply(const WinogradProduct& sizes, const WinogradTerm* terms,
                        int64_t count, float* product);
 
-// Transforms products [positions] back and hands the outputs to `sink`;
-// `planes` are the output's.
+// Transforms products [positions] of the outputs of `group` back and hands some
+// blocks of them to `sink`; `planes` are the output's.
 void winograd_output(Tiling tiling, const Sink& sink, const Planes& planes,
-                     Range tiles, Range blocks, const float* products);
+                     Range tiles, Range group, Range blocks,
+                     const float* products);
 
 // Transformed weights have such a gap too.
 constexpr int64_t packed_stride(int64_t inputs, int64_t outputs) {
@@ -100,9 +106,8 @@ constexpr int64_t middle_position(int64_t plain) {
 }
 
 // Convolution weights [outputs][inputs][3][3], plain: [outputs][inputs], as the
-// right sides of the products, [packed positions][outputs / 16][inputs][16].
-// Turned around for the backward pass: outputs and inputs change places, and so
-// do the ends of the kernel. Writes the blocks of outputs asked for.
+// right sides of the products. Turned around for the backward pass: outputs and
+// inputs change places, and so do the ends of the kernel.
 struct WinogradWeights {
   const float* weights = nullptr;
   int64_t outputs = 0;
@@ -110,7 +115,10 @@ struct WinogradWeights {
   Tiling tiling = Tiling::kSame;
   bool backward = false;
 };
-void pack_winograd(const WinogradWeights& weights, Range output_blocks,
+
+// Writes the rows of some inputs of [packed positions][inputs][outputs] for a
+// group of outputs.
+void pack_winograd(const WinogradWeights& weights, Range group, Range inputs,
                    float* packed);
 
 }  // namespace sotta::engine

@@ -16,17 +16,26 @@ constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB
 // fiftieth of the time.
 constexpr int64_t kKeptWeights = 3 << 20;  // numbers: 12 MB
 
-// Tiles of one piece of work, as many as its cache holds.
-int64_t tiles_at_once(int64_t channels) {
-  return channels >= 128 ? 36 : std::max<int64_t>(18, 1152 / channels);
-}
+// Inputs whose weights a worker transforms at once.
+constexpr int64_t kInputsPacked = 32;
 
-// Tiles that all workers go through together.
+// Tiles that a worker who goes apart takes at once, and workers who go
+// together.
+constexpr int64_t kTilesApart = 24;
 constexpr int64_t kTilesTogether = 128;
 
 // Images of one piece of work.
 int64_t images_at_once(int64_t tiles_per_image) {
   return std::max<int64_t>(1, 32 / tiles_per_image);
+}
+
+int64_t pieces_of(int64_t whole, int64_t piece) {
+  return (whole + piece - 1) / piece;
+}
+
+Range piece_of(Range whole, int64_t piece, int64_t index) {
+  const int64_t first = whole.begin + index * piece;
+  return {first, std::min(first + piece, whole.end)};
 }
 
 int64_t weights_of(const Direction& direction) {
@@ -53,12 +62,14 @@ struct Job {
   const ConvCall& call;
   const Crew& crew;
   const Direction& direction;
-  const float* weights;
 
   int64_t inputs() const { return direction.inputs; }
   int64_t outputs() const { return direction.outputs; }
+  int64_t groups() const { return pieces_of(outputs(), kGroup); }
+  Range group(int64_t index) const {
+    return piece_of({0, outputs()}, kGroup, index);
+  }
   Tiling tiling() const { return direction.main.tiling; }
-  bool has_shortcut() const { return direction.shortcut.weights != nullptr; }
   int64_t products() const {
     return static_cast<int64_t>(direction.products.size());
   }
@@ -67,8 +78,9 @@ struct Job {
   }
 
   void ensure_tiles(WorkerScratch& scratch, int64_t tiles) const {
+    const int64_t columns = std::min(outputs(), kGroup);
     ensure(scratch.left, direction.lefts * position_stride(tiles, inputs()));
-    ensure(scratch.right, products() * position_stride(tiles, outputs()));
+    ensure(scratch.right, products() * position_stride(tiles, columns));
   }
 
   void read(Range tiles, Range blocks, const WorkerScratch& scratch) const {
@@ -81,18 +93,19 @@ struct Job {
                      left + own * position_stride(tiles.size(), inputs()));
   }
 
-  void multiply(int64_t index, int64_t tiles,
-                const WorkerScratch& scratch) const {
+  // For some outputs, with their weights.
+  void multiply(int64_t index, int64_t tiles, int64_t columns,
+                const float* weights, const WorkerScratch& scratch) const {
     const auto& product = direction.products[static_cast<size_t>(index)];
     WinogradTerm terms[2];
     for (int64_t i = 0; i < product.count; ++i)
       terms[i] = {scratch.left.data() +
                       product.terms[i].left * position_stride(tiles, inputs()),
                   weights + product.terms[i].weights *
-                                packed_stride(inputs(), outputs())};
+                                packed_stride(inputs(), columns)};
     winograd_multiply(
-        {tiles, inputs(), outputs()}, terms, product.count,
-        scratch.right.data() + index * position_stride(tiles, outputs()));
+        {tiles, inputs(), columns}, terms, product.count,
+        scratch.right.data() + index * position_stride(tiles, columns));
   }
 
   // The call's sinks with slots of their own.
@@ -104,15 +117,17 @@ struct Job {
             with_slot(call.shortcut_sink, call.shortcut_sums, slot, outputs())};
   }
 
-  void write(const Sinks& sinks, Range tiles, Range blocks,
+  // Some blocks of a group of outputs.
+  void write(const Sinks& sinks, Range tiles, Range group, Range blocks,
              const WorkerScratch& scratch) const {
     const float* right = scratch.right.data();
-    winograd_output(tiling(), sinks.main, call.output, tiles, blocks, right);
+    winograd_output(tiling(), sinks.main, call.output, tiles, group, blocks,
+                    right);
     const int64_t own = positions_of(tiling());
     if (own < products())
-      winograd_output(Tiling::kPlain, sinks.shortcut, call.output, tiles,
-                      blocks,
-                      right + own * position_stride(tiles.size(), outputs()));
+      winograd_output(
+          Tiling::kPlain, sinks.shortcut, call.output, tiles, group, blocks,
+          right + own * position_stride(tiles.size(), group.size()));
   }
 
   void reserve_slots(int64_t slots) const {
@@ -125,61 +140,98 @@ struct Job {
   }
 };
 
+// A group's transformed weights, a shortcut's behind the others.
+int64_t group_size(const Direction& direction) {
+  return (packed_positions(direction.main.tiling) + 1) *
+         packed_stride(direction.inputs, kGroup);
+}
+
+// Transforms the weights of some groups of outputs.
+void pack_groups(const Direction& direction, Range groups, const Crew& crew,
+                 FloatBuffer& packed) {
+  ensure(packed, groups.size() * group_size(direction));
+  const Range columns{groups.begin * kGroup,
+                      std::min(groups.end * kGroup, direction.outputs)};
+  const int64_t pieces = pieces_of(direction.inputs, kInputsPacked);
+  crew.run(groups.size() * pieces, [&](int64_t task, int64_t) {
+    const int64_t index = task / pieces;
+    const Range group = piece_of(columns, kGroup, index);
+    const Range inputs =
+        piece_of({0, direction.inputs}, kInputsPacked, task % pieces);
+    float* to = packed.data() + index * group_size(direction);
+    pack_winograd(direction.main, group, inputs, to);
+    if (direction.shortcut.weights)
+      pack_winograd(direction.shortcut, group, inputs,
+                    to + packed_positions(direction.main.tiling) *
+                             packed_stride(direction.inputs, group.size()));
+  });
+}
+
 // Every worker takes its own images through all three steps.
-void run_apart(const Job& job) {
+void run_apart(const Job& job, const float* weights) {
   const int64_t images = job.call.input.images;
   const int64_t per_image = job.tiles_per_image();
   const int64_t share = images_at_once(per_image);
-  const int64_t pieces = (images + share - 1) / share;
-  const int64_t most = tiles_at_once(std::max(job.inputs(), job.outputs()));
+  const int64_t pieces = pieces_of(images, share);
   job.reserve_slots(pieces);
   for (int64_t i = 0; i < job.crew.threads; ++i)
-    job.ensure_tiles(job.crew.scratch[i], most);
+    job.ensure_tiles(job.crew.scratch[i], kTilesApart);
   job.crew.run(pieces, [&](int64_t piece, int64_t worker) {
-    const Range mine{piece * share, std::min((piece + 1) * share, images)};
+    const Range mine = piece_of({0, images}, share, piece);
     if (job.call.prepare) job.call.prepare(mine);
     const Job::Sinks sinks = job.sinks_of(piece);
     const WorkerScratch& scratch = job.crew.scratch[worker];
-    const int64_t last = mine.end * per_image;
-    for (int64_t first = mine.begin * per_image; first < last; first += most) {
-      const Range tiles{first, std::min(first + most, last)};
+    const Range all{mine.begin * per_image, mine.end * per_image};
+    for (int64_t i = 0; i < pieces_of(all.size(), kTilesApart); ++i) {
+      const Range tiles = piece_of(all, kTilesApart, i);
       job.read(tiles, {0, blocks_of(job.inputs())}, scratch);
-      for (int64_t p = 0; p < job.products(); ++p)
-        job.multiply(p, tiles.size(), scratch);
-      job.write(sinks, tiles, {0, blocks_of(job.outputs())}, scratch);
+      for (int64_t g = 0; g < job.groups(); ++g) {
+        const Range group = job.group(g);
+        for (int64_t p = 0; p < job.products(); ++p)
+          job.multiply(p, tiles.size(), group.size(),
+                       weights + g * group_size(job.direction), scratch);
+        job.write(sinks, tiles, group, {0, blocks_of(group.size())}, scratch);
+      }
     }
   });
   job.total_slots(pieces);
 }
 
-// All workers go through each step together.
-void run_together(const Job& job) {
+// All workers go through each step together. Without `kept` weights they make
+// those of one group of outputs after the other.
+void run_together(const Job& job, const float* kept) {
   const Crew& crew = job.crew;
   const int64_t images = job.call.input.images;
   if (job.call.prepare)
     crew.run(images, [&](int64_t image, int64_t) {
       job.call.prepare({image, image + 1});
     });
-  const int64_t all = images * job.tiles_per_image();
-  const int64_t most = std::min(all, kTilesTogether);
-  job.reserve_slots((all + most - 1) / most);
+  const Range all{0, images * job.tiles_per_image()};
+  const int64_t most = std::min(all.end, kTilesTogether);
+  const int64_t pieces = pieces_of(all.end, most);
+  job.reserve_slots(pieces);
   job.ensure_tiles(*crew.shared, most);
-  int64_t group = 0;
-  for (int64_t first = 0; first < all; first += most, ++group) {
-    const Range tiles{first, std::min(first + most, all)};
-    const WorkerScratch& scratch = *crew.shared;
-    const Job::Sinks sinks = job.sinks_of(group);
+  const WorkerScratch& scratch = *crew.shared;
+  for (int64_t i = 0; i < pieces; ++i) {
+    const Range tiles = piece_of(all, most, i);
+    const Job::Sinks sinks = job.sinks_of(i);
     crew.run(blocks_of(job.inputs()), [&](int64_t block, int64_t) {
       job.read(tiles, {block, block + 1}, scratch);
     });
-    crew.run(job.products(), [&](int64_t index, int64_t) {
-      job.multiply(index, tiles.size(), scratch);
-    });
-    crew.run(blocks_of(job.outputs()), [&](int64_t block, int64_t) {
-      job.write(sinks, tiles, {block, block + 1}, scratch);
-    });
+    for (int64_t g = 0; g < job.groups(); ++g) {
+      if (!kept) pack_groups(job.direction, {g, g + 1}, crew, *crew.packed);
+      const float* weights =
+          kept ? kept + g * group_size(job.direction) : crew.packed->data();
+      const Range group = job.group(g);
+      crew.run(job.products(), [&](int64_t index, int64_t) {
+        job.multiply(index, tiles.size(), group.size(), weights, scratch);
+      });
+      crew.run(blocks_of(group.size()), [&](int64_t block, int64_t) {
+        job.write(sinks, tiles, group, {block, block + 1}, scratch);
+      });
+    }
   }
-  job.total_slots(group);
+  job.total_slots(pieces);
 }
 
 // The products of the convolution itself.
@@ -234,30 +286,23 @@ WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
 
 void WinogradLayer::run(const ConvCall& call, const Crew& crew,
                         const Direction& direction) const {
-  const Job job{call, crew, direction, packed(crew, direction)};
-  if (weights_of(direction) <= kCachedWeights)
-    run_apart(job);
-  else
-    run_together(job);
-}
-
-const float* WinogradLayer::packed(const Crew& crew,
-                                   const Direction& direction) const {
-  const int64_t stride = packed_stride(direction.inputs, direction.outputs);
-  const int64_t own = packed_positions(direction.main.tiling);
-  const auto pack = [&](FloatBuffer& buffer) {
-    ensure(buffer, (own + 1) * stride);
-    crew.run(blocks_of(direction.outputs), [&](int64_t block, int64_t) {
-      const Range one{block, block + 1};
-      pack_winograd(direction.main, one, buffer.data());
-      if (direction.shortcut.weights)
-        pack_winograd(direction.shortcut, one, buffer.data() + own * stride);
+  const Job job{call, crew, direction};
+  const Range groups{0, job.groups()};
+  const bool apart = weights_of(direction) <= kCachedWeights;
+  const float* weights = nullptr;
+  if (keep_) {
+    std::call_once(direction.once, [&] {
+      pack_groups(direction, groups, crew, direction.packed);
     });
-    return buffer.data();
-  };
-  if (!keep_) return pack(*crew.packed);
-  std::call_once(direction.once, [&] { pack(direction.packed); });
-  return direction.packed.data();
+    weights = direction.packed.data();
+  } else if (apart) {
+    pack_groups(direction, groups, crew, *crew.packed);
+    weights = crew.packed->data();
+  }
+  if (apart)
+    run_apart(job, weights);
+  else
+    run_together(job, weights);
 }
 
 }  // namespace sotta::engine

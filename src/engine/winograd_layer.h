@@ -58,7 +58,6 @@ class WinogradLayer {
  private:
   void run(const ConvCall& call, const Crew& crew,
            const Direction& direction) const;
-  const float* packed(const Crew& crew, const Direction& direction) const;
 
   bool keep_;
   Direction forward_, backward_;

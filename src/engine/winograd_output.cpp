@@ -50,12 +50,13 @@ HWY_INLINE void untransform_tile(Output& sink, const Planes& planes,
 
 template <class Line, class Output>
 HWY_INLINE void untransform_block(Output sink, const Planes& planes,
-                                  Range tiles, int64_t channel,
+                                  Range tiles, Range group, int64_t channel,
                                   const float* products) {
   constexpr int64_t kTiles = kOutputsPerSum / (Line::kWrites * Line::kWrites);
-  const int64_t stride = position_stride(tiles.size(), planes.channels);
-  const float* from =
-      products + channel / kBlock * tiles.size() * kBlock + channel % kBlock;
+  const int64_t stride = position_stride(tiles.size(), group.size());
+  const float* from = products +
+                      (channel - group.begin) / kBlock * tiles.size() * kBlock +
+                      channel % kBlock;
   for (int64_t first = tiles.begin; first < tiles.end; first += kTiles) {
     sink.begin(channel);
     const int64_t last = HWY_MIN(first + kTiles, tiles.end);
@@ -72,12 +73,14 @@ HWY_INLINE void untransform_block(Output sink, const Planes& planes,
 }
 
 void output(Tiling tiling, const Sink& sink, const Planes& planes, Range tiles,
-            Range blocks, const float* products) {
+            Range group, Range blocks, const float* products) {
+  const int64_t last = group.begin + blocks.end * kBlock;
   with_lines(tiling, [&](auto line) HWY_ATTR {
     with_sink(sink, [&](auto functor) HWY_ATTR {
-      for (int64_t c = blocks.begin * kBlock; c < blocks.end * kBlock;
+      for (int64_t c = group.begin + blocks.begin * kBlock; c < last;
            c += kLanes)
-        untransform_block<decltype(line)>(functor, planes, tiles, c, products);
+        untransform_block<decltype(line)>(functor, planes, tiles, group, c,
+                                          products);
     });
   });
 }
@@ -91,8 +94,10 @@ namespace sotta::engine {
 HWY_EXPORT(output);
 
 void winograd_output(Tiling tiling, const Sink& sink, const Planes& planes,
-                     Range tiles, Range blocks, const float* products) {
-  HWY_DYNAMIC_DISPATCH(output)(tiling, sink, planes, tiles, blocks, products);
+                     Range tiles, Range group, Range blocks,
+                     const float* products) {
+  HWY_DYNAMIC_DISPATCH(output)
+  (tiling, sink, planes, tiles, group, blocks, products);
 }
 
 }  // namespace sotta::engine

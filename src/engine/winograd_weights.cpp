@@ -10,22 +10,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
-// One kernel per lane, `step` numbers apart, to values `stride` apart.
+// Kernels [taps][lanes] to values `stride` apart.
 template <class Line>
-HWY_INLINE void pack_kernels(const float* kernels, int64_t step, bool turned,
-                             float* to, int64_t stride) {
+HWY_INLINE void pack_kernels(const float* kernels, float* to, int64_t stride) {
   constexpr int kTaps = Line::kTaps, kKernels = Line::kKernels;
-  const hn::RebindToSigned<Tag> indices;
-  const auto index = hn::Mul(hn::Iota(indices, 0),
-                             hn::Set(indices, static_cast<int32_t>(step)));
   Vec half[kKernels][kTaps];
   for (int j = 0; j < kTaps; ++j) {
     Vec in[kTaps], out[kKernels];
-    for (int i = 0; i < kTaps; ++i) {
-      const int tap = kTaps * i + j;
-      in[i] = hn::GatherIndex(
-          Tag(), kernels + (turned ? kTaps * kTaps - 1 - tap : tap), index);
-    }
+    for (int i = 0; i < kTaps; ++i)
+      in[i] = load(kernels + (kTaps * i + j) * kLanes);
     Line::kernels(in, out);
     for (int i = 0; i < kKernels; ++i)
       half[i][j] = out[i];
@@ -38,28 +31,49 @@ HWY_INLINE void pack_kernels(const float* kernels, int64_t step, bool turned,
   }
 }
 
+// Kernels that are brought into order at a time: faster than gathering them,
+// and a few together let reading wait for writing less.
+constexpr int64_t kAtOnce = 8;
+
+// Kernels [inputs][taps][lanes] of some inputs, with an output in each lane.
 template <class Line>
-void pack_blocks(const WinogradWeights& from, Range output_blocks,
-                 float* packed) {
-  constexpr int64_t kSize = Line::kTaps * Line::kTaps;
-  const int64_t inputs = from.backward ? from.outputs : from.inputs;
-  const int64_t outputs = from.backward ? from.inputs : from.outputs;
-  const int64_t per_output = from.backward ? kSize : kSize * from.inputs;
-  const int64_t per_input = from.backward ? kSize * from.inputs : kSize;
-  for (int64_t o = output_blocks.begin * kBlock; o < output_blocks.end * kBlock;
-       o += kLanes)
-    for (int64_t i = 0; i < inputs; ++i)
-      pack_kernels<Line>(
-          from.weights + o * per_output + i * per_input, per_output,
-          from.backward,
-          packed + (o / kBlock * inputs + i) * kBlock + o % kBlock,
-          packed_stride(inputs, outputs));
+HWY_INLINE void arrange_kernels(const WinogradWeights& from, int64_t output,
+                                Range inputs, float* kernels) {
+  constexpr int64_t kTaps = Line::kTaps * Line::kTaps;
+  const int64_t per_output = from.backward ? 1 : from.inputs;
+  const int64_t per_input = from.backward ? from.inputs : 1;
+  for (int64_t i = inputs.begin; i < inputs.end; ++i)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const float* kernel =
+          from.weights + ((output + lane) * per_output + i * per_input) * kTaps;
+      float* to = kernels + (i - inputs.begin) * kTaps * kLanes + lane;
+      for (int64_t t = 0; t < kTaps; ++t)
+        to[(from.backward ? kTaps - 1 - t : t) * kLanes] = kernel[t];
+    }
 }
 
-void pack_weights(const WinogradWeights& from, Range output_blocks,
+template <class Line>
+void pack_rows(const WinogradWeights& from, Range group, Range inputs,
+               float* packed) {
+  constexpr int64_t kTaps = Line::kTaps * Line::kTaps;
+  HWY_ALIGN float kernels[kAtOnce * kTaps * kLanes];
+  const int64_t stride =
+      packed_stride(from.backward ? from.outputs : from.inputs, group.size());
+  for (int64_t first = inputs.begin; first < inputs.end; first += kAtOnce) {
+    const Range some{first, HWY_MIN(first + kAtOnce, inputs.end)};
+    for (int64_t o = 0; o < group.size(); o += kLanes) {
+      arrange_kernels<Line>(from, group.begin + o, some, kernels);
+      for (int64_t i = some.begin; i < some.end; ++i)
+        pack_kernels<Line>(kernels + (i - first) * kTaps * kLanes,
+                           packed + i * group.size() + o, stride);
+    }
+  }
+}
+
+void pack_weights(const WinogradWeights& from, Range group, Range inputs,
                   float* packed) {
   with_lines(from.tiling, [&](auto line) HWY_ATTR {
-    pack_blocks<decltype(line)>(from, output_blocks, packed);
+    pack_rows<decltype(line)>(from, group, inputs, packed);
   });
 }
 
@@ -71,9 +85,9 @@ namespace sotta::engine {
 
 HWY_EXPORT(pack_weights);
 
-void pack_winograd(const WinogradWeights& weights, Range output_blocks,
+void pack_winograd(const WinogradWeights& weights, Range group, Range inputs,
                    float* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_weights)(weights, output_blocks, packed);
+  HWY_DYNAMIC_DISPATCH(pack_weights)(weights, group, inputs, packed);
 }
 
 }  // namespace sotta::engine

@@ -33,6 +33,10 @@ class SumSlots {
   Buffer<double> totals_;
 };
 
+// A sink for one piece of work on planes, with a slot of its own if it takes
+// sums.
+Sink with_slot(Sink sink, SumSlots* sums, int64_t slot, const Planes& planes);
+
 // Memory that kernels use on the way, one set for each worker.
 struct WorkerScratch {
   FloatBuffer left, right;

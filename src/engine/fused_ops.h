@@ -42,6 +42,7 @@ struct Sink {
 
   Kind kind = Kind::kStore;
   float* out = nullptr;  // of kReluGradient: may be absent
+  bool far = false;      // out is too large for the caches
   const float* scale = nullptr;
   const float* shift = nullptr;
   const float* other = nullptr;  // added; the gradients': may be absent

@@ -40,10 +40,8 @@ class Network::BackwardPass : public Network::Pass {
     crew_.run(input_.count, [&](int64_t image, int64_t) {
       const Range one{image, image + 1};
       spread_gradient(gradients_.features, planes, one, inner_);
-      Sink mine = sink;
-      mine.channels = planes.channels;
-      mine.sums = space_.sums.clear(image, planes.channels);
-      apply_sink(mine, planes, one, inner_ + image * planes.image());
+      apply_sink(with_slot(sink, &space_.sums, image, planes), planes, one,
+                 inner_ + image * planes.image());
     });
     space_.sums.total(input_.count, planes.channels);
     go_back_block(last);

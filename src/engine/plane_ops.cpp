@@ -6,6 +6,8 @@
 
 #include "engine/plane_ops.h"
 
+#include <hwy/cache_control.h>
+
 #include "engine/sinks-inl.h"
 #include "engine/sources-inl.h"
 
@@ -68,6 +70,7 @@ void apply(const Sink& sink, const Planes& planes, Range images,
         output.end(c);
       }
   });
+  hwy::FlushStream();
 }
 
 void finish(const BlockEnd& end, const Planes& planes, Range images) {

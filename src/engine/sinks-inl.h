@@ -17,7 +17,7 @@ struct StoreSink {
   explicit StoreSink(const Sink& sink) : of(sink) {}
   HWY_INLINE void begin(int64_t) {}
   HWY_INLINE void operator()(int64_t offset, Vec value) {
-    store(value, of.out + offset);
+    store(value, of.out + offset, of.far);
   }
   HWY_INLINE void end(int64_t) {}
 
@@ -31,7 +31,7 @@ struct StatisticsSink {
     sum = squares = zero();
   }
   HWY_INLINE void operator()(int64_t offset, Vec value) {
-    store(value, of.out + offset);
+    store(value, of.out + offset, of.far);
     const Vec distance = hn::Sub(value, centre);
     sum = hn::Add(sum, distance);
     squares = hn::MulAdd(distance, distance, squares);
@@ -52,7 +52,8 @@ struct NormReluSink {
     shift = load(of.shift + channel);
   }
   HWY_INLINE void operator()(int64_t offset, Vec value) {
-    store(hn::Max(hn::MulAdd(value, scale, shift), zero()), of.out + offset);
+    store(hn::Max(hn::MulAdd(value, scale, shift), zero()), of.out + offset,
+          of.far);
   }
   HWY_INLINE void end(int64_t) {}
 
@@ -69,7 +70,8 @@ struct NormAddReluSink {
   }
   HWY_INLINE void operator()(int64_t offset, Vec value) {
     const Vec other = hn::MulAdd(load(of.other + offset), other_scale, shift);
-    store(hn::Max(hn::MulAdd(value, scale, other), zero()), of.out + offset);
+    store(hn::Max(hn::MulAdd(value, scale, other), zero()), of.out + offset,
+          of.far);
   }
   HWY_INLINE void end(int64_t) {}
 
@@ -92,7 +94,7 @@ struct ReluGradientSink {
     const auto active = hn::Gt(hn::MulAdd(raw, scale, shift), zero());
     if (kAdd) value = hn::Add(value, load(of.other + offset));
     const Vec kept = hn::IfThenElseZero(active, value);
-    if (of.out) store(kept, of.out + offset);
+    if (of.out) store(kept, of.out + offset, of.far);
     sum = hn::Add(sum, kept);
     product = hn::MulAdd(kept, hn::Sub(raw, centre), product);
   }
@@ -118,7 +120,7 @@ struct BlockGradientSink {
     const auto active = hn::LoadMaskBits(Tag(), of.bits + bits_at(offset));
     if (kAdd) value = hn::Add(value, load(of.other + offset));
     const Vec kept = hn::IfThenElseZero(active, value);
-    store(kept, of.out + offset);
+    store(kept, of.out + offset, of.far);
     sum = hn::Add(sum, kept);
     product = hn::MulAdd(kept, hn::Sub(load(of.raw + offset), centre), product);
     if (kSecond)

@@ -65,10 +65,8 @@ void StemLayer::forward(const float* images, const ConvCall& call,
               scratch.left.data());
     stem_conv(sizes_of(call, shape_.kernel), scratch.left.data(),
               forward_.data(), scratch.right.data());
-    Sink sink = call.sink;
-    sink.channels = channels;
-    if (call.sums) sink.sums = call.sums->clear(image, channels);
-    apply_sink(sink, call.output, {image, image + 1}, scratch.right.data());
+    apply_sink(with_slot(call.sink, call.sums, image, call.output), call.output,
+               {image, image + 1}, scratch.right.data());
   });
   if (call.sums) call.sums->total(call.input.images, channels);
 }

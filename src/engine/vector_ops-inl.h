@@ -48,6 +48,15 @@ HWY_INLINE void store(Vec value, float* to) {
   hn::Store(value, Tag(), to);
 }
 
+// What is `far` is not read again before it would have left the caches: whole
+// cache lines of it go straight to memory, which need not be read before.
+HWY_INLINE void store(Vec value, float* to, bool far) {
+  if (far && kVectorsPerBlock == 1)
+    hn::Stream(value, Tag(), to);
+  else
+    store(value, to);
+}
+
 // to[lane] += value[lane]
 HWY_INLINE void add_to(Vec value, double* to) {
   HWY_ALIGN float lanes[kLanes];

@@ -51,12 +51,6 @@ void total(SumSlots* sums, int64_t slots, int64_t channels) {
   if (sums) sums->total(slots, channels);
 }
 
-Sink with_slot(Sink sink, SumSlots* sums, int64_t slot, int64_t channels) {
-  sink.channels = channels;
-  if (sums) sink.sums = sums->clear(slot, channels);
-  return sink;
-}
-
 // One call's fixed facts, and its steps for some tiles.
 struct Job {
   const ConvCall& call;
@@ -113,8 +107,9 @@ struct Job {
     Sink main, shortcut;
   };
   Sinks sinks_of(int64_t slot) const {
-    return {with_slot(call.sink, call.sums, slot, outputs()),
-            with_slot(call.shortcut_sink, call.shortcut_sums, slot, outputs())};
+    return {
+        with_slot(call.sink, call.sums, slot, call.output),
+        with_slot(call.shortcut_sink, call.shortcut_sums, slot, call.output)};
   }
 
   // Some blocks of a group of outputs.

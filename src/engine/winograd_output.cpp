@@ -4,6 +4,8 @@
 #include <hwy/foreach_target.h>
 // clang-format on
 
+#include <hwy/cache_control.h>
+
 #include "engine/sinks-inl.h"
 #include "engine/winograd.h"
 #include "engine/winograd_lines-inl.h"
@@ -83,6 +85,7 @@ void output(Tiling tiling, const Sink& sink, const Planes& planes, Range tiles,
                                           products);
     });
   });
+  hwy::FlushStream();
 }
 
 }  // namespace sotta::engine::HWY_NAMESPACE

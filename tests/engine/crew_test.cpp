@@ -20,6 +20,22 @@ TEST(SumSlots, AddsUpItsFirstSlots) {
   EXPECT_EQ(sums.row(1, 2)[1], 3 + 13);
 }
 
+TEST(WithSlot, GivesASinkSumsOfItsOwn) {
+  SumSlots sums;
+  sums.reserve(2, 16);
+  const Planes planes{1, 16, 4, 4};
+  const Sink first = with_slot({}, &sums, 0, planes);
+  const Sink second = with_slot({}, &sums, 1, planes);
+  EXPECT_EQ(second.sums - first.sums, kSumRows * 16);
+  EXPECT_EQ(second.channels, 16);
+  EXPECT_FALSE(second.far);
+  EXPECT_EQ(with_slot({}, nullptr, 0, planes).sums, nullptr);
+}
+
+TEST(WithSlot, KnowsWhatIsTooLargeForTheCaches) {
+  EXPECT_TRUE(with_slot({}, nullptr, 0, {64, 64, 32, 32}).far);
+}
+
 TEST(Ensure, KeepsABufferThatIsLargeEnough) {
   FloatBuffer buffer(8);
   const float* before = buffer.data();

@@ -46,9 +46,11 @@ struct PlaneOps : ::testing::Test {
     return sink;
   }
 
-  // What a sink makes of all images, handed over in two parts.
-  at::Tensor apply(const Sink& sink) {
+  // What a sink makes of all images, handed over in two parts, of which one is
+  // written past the caches.
+  at::Tensor apply(Sink sink) {
     apply_sink(sink, planes, {0, 1}, values.data());
+    sink.far = true;
     apply_sink(sink, planes, {1, 3}, values.data() + planes.image());
     return from_blocked(out, planes);
   }

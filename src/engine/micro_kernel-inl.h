@@ -35,10 +35,10 @@ struct Patch {
     }
   }
 
-  // Adds left[row][0 .. count) times right[0 .. count)[columns], whose rows
-  // lie `step` apart.
+  // Adds left[row][0 .. count) times right[block][0 .. count)[16]; vectors of
+  // one row run through the blocks, `stride` apart.
   HWY_INLINE void add(const float* const* left, const float* right,
-                      int64_t step, int64_t count) {
+                      int64_t stride, int64_t count) {
     const float* rows[R];
     SOTTA_UNROLL
     for (int r = 0; r < R; ++r)
@@ -47,7 +47,8 @@ struct Patch {
       Vec weights[C];
       SOTTA_UNROLL
       for (int c = 0; c < C; ++c)
-        weights[c] = load(right + k * step + c * kLanes);
+        weights[c] = load(right + c / kVectorsPerBlock * stride + k * kBlock +
+                          c % kVectorsPerBlock * kLanes);
       SOTTA_UNROLL
       for (int r = 0; r < R; ++r) {
         const Vec value = all(rows[r][k]);

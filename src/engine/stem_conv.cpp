@@ -36,11 +36,12 @@ struct RowSum {
     SOTTA_UNROLL
     for (int r = 0; r < R; ++r)
       rows[r] = padded + ((row + i) * width + pixel + r + j) * kBlock;
-    const int64_t step = blocks_of(sizes.outputs) * kBlock;
+    const int64_t stride = sizes.inputs * kBlock;
     const int64_t tap = i * sizes.kernel + j;
-    const float* from = weights + tap * sizes.inputs * step + block * kBlock;
+    const float* from =
+        weights + (tap * blocks_of(sizes.outputs) + block) * stride;
     for (int64_t first = 0; first < sizes.inputs; first += kBlock) {
-      patch.add(rows, from + first * step, step,
+      patch.add(rows, from + first * kBlock, stride,
                 HWY_MIN(kBlock, sizes.inputs - first));
       SOTTA_UNROLL
       for (int r = 0; r < R; ++r)

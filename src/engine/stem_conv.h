@@ -16,8 +16,8 @@ struct StemSizes {
 };
 
 // padded [inputs / 16][height + kernel - 1][width + kernel - 1][16], weights
-// [kernel^2][inputs][outputs], results [outputs / 16][height][width][16];
-// outputs fill whole blocks of weights.
+// [kernel^2][outputs / 16][inputs][16], results
+// [outputs / 16][height][width][16].
 void stem_conv(const StemSizes& sizes, const float* padded,
                const float* weights, float* results);
 

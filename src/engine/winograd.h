@@ -58,12 +58,12 @@ constexpr int64_t position_stride(int64_t tiles, int64_t channels) {
 void winograd_input(Tiling tiling, const Source& source, const Planes& planes,
                     Range tiles, Range blocks, float* transformed);
 
-// Outputs are multiplied in groups of at most so many: as wide as the kernel's
-// patches, so that it reads a group's weights from one end to the other.
+// Outputs are multiplied in groups of at most so many, as wide as the widest
+// patches of the multiplication.
 constexpr int64_t kGroup = 64;
 
 // One position's product for a group of outputs: the sum over terms of left
-// [tiles][inputs] times right [inputs][outputs] into product
+// [tiles][inputs] times right [outputs / 16][inputs][16] into product
 // [outputs / 16][tiles][16].
 struct WinogradProduct {
   int64_t tiles = 0;
@@ -116,8 +116,8 @@ struct WinogradWeights {
   bool backward = false;
 };
 
-// Writes the rows of some inputs of [packed positions][inputs][outputs] for a
-// group of outputs.
+// Writes, of [packed positions][outputs / 16][inputs][16] for a group of
+// outputs, what belongs to some inputs.
 void pack_winograd(const WinogradWeights& weights, Range group, Range inputs,
                    float* packed);
 

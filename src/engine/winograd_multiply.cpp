@@ -20,8 +20,8 @@ struct Product {
       SOTTA_UNROLL
       for (int r = 0; r < R; ++r)
         rows[r] = terms[t].left + (row + r) * sizes.inputs;
-      patch.add(rows, terms[t].right + block * kBlock, sizes.outputs,
-                sizes.inputs);
+      patch.add(rows, terms[t].right + block * sizes.inputs * kBlock,
+                sizes.inputs * kBlock, sizes.inputs);
     }
     float* to = product + (block * sizes.tiles + row) * kBlock;
     SOTTA_UNROLL

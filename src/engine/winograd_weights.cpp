@@ -57,15 +57,16 @@ void pack_rows(const WinogradWeights& from, Range group, Range inputs,
                float* packed) {
   constexpr int64_t kTaps = Line::kTaps * Line::kTaps;
   HWY_ALIGN float kernels[kAtOnce * kTaps * kLanes];
-  const int64_t stride =
-      packed_stride(from.backward ? from.outputs : from.inputs, group.size());
+  const int64_t count = from.backward ? from.outputs : from.inputs;
+  const int64_t stride = packed_stride(count, group.size());
   for (int64_t first = inputs.begin; first < inputs.end; first += kAtOnce) {
     const Range some{first, HWY_MIN(first + kAtOnce, inputs.end)};
     for (int64_t o = 0; o < group.size(); o += kLanes) {
       arrange_kernels<Line>(from, group.begin + o, some, kernels);
       for (int64_t i = some.begin; i < some.end; ++i)
-        pack_kernels<Line>(kernels + (i - first) * kTaps * kLanes,
-                           packed + i * group.size() + o, stride);
+        pack_kernels<Line>(
+            kernels + (i - first) * kTaps * kLanes,
+            packed + (o / kBlock * count + i) * kBlock + o % kBlock, stride);
     }
   }
 }

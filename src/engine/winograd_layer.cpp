@@ -13,7 +13,7 @@ constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB
 
 // Transformed weights beyond this are not kept: those of ResNet18's last stage
 // would take as much memory as all activations, and making them anew takes a
-// fiftieth of the time.
+// twenty-fifth of the time.
 constexpr int64_t kKeptWeights = 3 << 20;  // numbers: 12 MB
 
 // Inputs whose weights a worker transforms at once.

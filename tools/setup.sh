@@ -4,6 +4,7 @@
 #   tools/setup.sh build   what `make build` and `make demo` need
 #   tools/setup.sh test    the above, and what the tests need
 #   tools/setup.sh ci      the above, and what the other checks need
+#   tools/setup.sh neon    what tools/ci/75_neon.sh needs, and nothing else
 #
 # A LibTorch of your own, found through CMAKE_PREFIX_PATH or Torch_DIR, is used
 # instead of Debian's. SETUP=no skips all of this.
@@ -27,8 +28,14 @@ case $level in
     tools+=(python3:python3)
     packages+=(libgtest-dev libbenchmark-dev)
     ;;
+  neon)
+    tools=(aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
+      qemu-aarch64-static:qemu-user-static cmake:cmake ninja:ninja-build)
+    torch=()
+    packages=(libhwy-dev libgtest-dev)
+    ;;
   *)
-    say "unknown level '$level', expected build, test or ci" >&2
+    say "unknown level '$level', expected build, test, ci or neon" >&2
     exit 2
     ;;
 esac

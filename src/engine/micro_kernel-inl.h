@@ -26,6 +26,9 @@ template <int R, int C>
 struct Patch {
   Vec sum[R][C];
 
+  // Written out, or GCC makes one without the target's instructions.
+  HWY_INLINE Patch() {}
+
   HWY_INLINE void clear() {
     SOTTA_UNROLL
     for (int r = 0; r < R; ++r) {

@@ -1,124 +1,165 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+
+#include "sotta/core/rng.h"
 
 #include "engine/buffer.h"
 #include "engine/crew.h"
 #include "engine/planes.h"
 #include "engine/simd_target.h"
 
+// What the kernels' tests need, without LibTorch: they also run on processors
+// for which there is none.
 namespace sotta::engine {
 
-inline Planes planes_of(const at::Tensor& tensor) {
-  return {tensor.size(0), tensor.size(1), tensor.size(2), tensor.size(3)};
+struct Place {
+  int64_t n, c, y, x;
+};
+
+// Numbers [N][C][H][W].
+class Array {
+ public:
+  explicit Array(const Planes& sizes)
+      : sizes_(sizes),
+        values_(static_cast<size_t>(sizes.images * sizes.channels *
+                                    sizes.height * sizes.width)) {}
+
+  const Planes& sizes() const { return sizes_; }
+  std::vector<float>& values() { return values_; }
+  const float* data() const { return values_.data(); }
+
+  float& operator[](const Place& at) { return values_[index(at)]; }
+  float operator[](const Place& at) const { return values_[index(at)]; }
+
+  // Zero outside.
+  float padded(const Place& at) const {
+    const bool inside =
+        at.y >= 0 && at.y < sizes_.height && at.x >= 0 && at.x < sizes_.width;
+    return inside ? (*this)[at] : 0;
+  }
+
+ private:
+  size_t index(const Place& at) const {
+    return static_cast<size_t>(
+        ((at.n * sizes_.channels + at.c) * sizes_.height + at.y) *
+            sizes_.width +
+        at.x);
+  }
+
+  Planes sizes_;
+  std::vector<float> values_;
+};
+
+template <class Action>
+void for_every_place(const Planes& sizes, const Action& action) {
+  for (int64_t n = 0; n < sizes.images; ++n)
+    for (int64_t c = 0; c < sizes.channels; ++c)
+      for (int64_t y = 0; y < sizes.height; ++y)
+        for (int64_t x = 0; x < sizes.width; ++x)
+          action(Place{n, c, y, x});
 }
 
-// A tensor [N, C, H, W] as the kernels keep it, and back.
-inline FloatBuffer to_blocked(const at::Tensor& tensor) {
-  const Planes planes = planes_of(tensor);
-  FloatBuffer blocked(planes.size());
+// value(place) at every place.
+template <class Value>
+Array make_array(const Planes& sizes, const Value& value) {
+  Array array(sizes);
+  for_every_place(sizes, [&](const Place& at) { array[at] = value(at); });
+  return array;
+}
+
+inline Array random_array(const Planes& sizes, uint64_t seed) {
+  Rng rng(seed);
+  return make_array(
+      sizes, [&](const Place&) { return static_cast<float>(rng.normal()); });
+}
+
+inline FloatBuffer random_vector(int64_t size, uint64_t seed) {
+  FloatBuffer vector(size);
+  Rng rng(seed);
+  for (int64_t i = 0; i < size; ++i)
+    vector.data()[i] = static_cast<float>(rng.normal());
+  return vector;
+}
+
+inline int64_t blocked_offset(const Planes& planes, const Place& at) {
+  return at.n * planes.image() + at.c / kBlock * planes.plane() +
+         (at.y * planes.width + at.x) * kBlock + at.c % kBlock;
+}
+
+// An array as the kernels keep it, and back.
+inline FloatBuffer to_blocked(const Array& array) {
+  FloatBuffer blocked(array.sizes().size());
   std::fill_n(blocked.data(), blocked.size(), 0.0F);
-  const auto from = tensor.contiguous();
-  const float* value = from.data_ptr<float>();
-  for (int64_t n = 0; n < planes.images; ++n)
-    for (int64_t c = 0; c < planes.channels; ++c)
-      for (int64_t i = 0; i < planes.height * planes.width; ++i)
-        blocked.data()[n * planes.image() + c / kBlock * planes.plane() +
-                       i * kBlock + c % kBlock] = *value++;
+  for_every_place(array.sizes(), [&](const Place& at) {
+    blocked.data()[blocked_offset(array.sizes(), at)] = array[at];
+  });
   return blocked;
 }
 
-inline at::Tensor from_blocked(const FloatBuffer& blocked,
-                               const Planes& planes) {
-  at::Tensor tensor =
-      at::empty({planes.images, planes.channels, planes.height, planes.width});
-  float* value = tensor.data_ptr<float>();
-  for (int64_t n = 0; n < planes.images; ++n)
-    for (int64_t c = 0; c < planes.channels; ++c)
-      for (int64_t i = 0; i < planes.height * planes.width; ++i)
-        *value++ =
-            blocked.data()[n * planes.image() + c / kBlock * planes.plane() +
-                           i * kBlock + c % kBlock];
-  return tensor;
+inline Array from_blocked(const FloatBuffer& blocked, const Planes& planes) {
+  return make_array(planes, [&](const Place& at) {
+    return blocked.data()[blocked_offset(planes, at)];
+  });
 }
 
-inline FloatBuffer to_buffer(const at::Tensor& vector) {
-  FloatBuffer buffer(vector.numel());
-  std::copy_n(vector.contiguous().data_ptr<float>(), vector.numel(),
-              buffer.data());
-  return buffer;
-}
-
-// A convolution as its definition says, in double.
-inline at::Tensor naive_conv(const at::Tensor& images,
-                             const at::Tensor& weights, int64_t stride) {
-  const int64_t pad = (weights.size(2) - 1) / 2, kernel = weights.size(2);
-  const int64_t height = (images.size(2) + 2 * pad - kernel) / stride + 1;
-  const int64_t width = (images.size(3) + 2 * pad - kernel) / stride + 1;
-  at::Tensor result =
-      at::zeros({images.size(0), weights.size(0), height, width});
-  const auto in = images.accessor<float, 4>();
-  const auto w = weights.accessor<float, 4>();
-  auto out = result.accessor<float, 4>();
-  for (int64_t n = 0; n < images.size(0); ++n)
-    for (int64_t o = 0; o < weights.size(0); ++o)
-      for (int64_t y = 0; y < height; ++y)
-        for (int64_t x = 0; x < width; ++x) {
-          double sum = 0;
-          for (int64_t c = 0; c < images.size(1); ++c)
-            for (int64_t i = 0; i < kernel; ++i)
-              for (int64_t j = 0; j < kernel; ++j) {
-                const int64_t row = y * stride + i - pad;
-                const int64_t column = x * stride + j - pad;
-                if (row >= 0 && row < images.size(2) && column >= 0 &&
-                    column < images.size(3))
-                  sum += static_cast<double>(in[n][c][row][column]) *
-                         static_cast<double>(w[o][c][i][j]);
-              }
-          out[n][o][y][x] = static_cast<float>(sum);
-        }
-  return result;
+// A convolution as its definition says, in double. Weights
+// [outputs][inputs][kernel][kernel].
+inline Array naive_conv(const Array& images, const Array& weights,
+                        int64_t stride) {
+  const int64_t kernel = weights.sizes().height, pad = (kernel - 1) / 2;
+  Planes sizes = images.sizes();
+  sizes.channels = weights.sizes().images;
+  sizes.height = (sizes.height + 2 * pad - kernel) / stride + 1;
+  sizes.width = (sizes.width + 2 * pad - kernel) / stride + 1;
+  return make_array(sizes, [&](const Place& at) {
+    double sum = 0;
+    for (int64_t c = 0; c < images.sizes().channels; ++c)
+      for (int64_t i = 0; i < kernel; ++i)
+        for (int64_t j = 0; j < kernel; ++j)
+          sum += static_cast<double>(
+                     images.padded({at.n, c, at.y * stride + i - pad,
+                                    at.x * stride + j - pad})) *
+                 static_cast<double>(weights[{at.c, c, i, j}]);
+    return static_cast<float>(sum);
+  });
 }
 
 // The gradient of a convolution's input by its definition: every output's
-// gradient goes to the inputs it was made from.
-inline at::Tensor naive_backward(const at::Tensor& gradient,
-                                 const at::Tensor& weights, int64_t stride,
-                                 const Planes& input) {
-  at::Tensor result =
-      at::zeros({input.images, input.channels, input.height, input.width});
-  const int64_t kernel = weights.size(2), pad = (kernel - 1) / 2;
-  const auto g = gradient.accessor<float, 4>();
-  const auto w = weights.accessor<float, 4>();
-  auto out = result.accessor<float, 4>();
-  for (int64_t n = 0; n < input.images; ++n)
-    for (int64_t o = 0; o < weights.size(0); ++o)
-      for (int64_t y = 0; y < gradient.size(2); ++y)
-        for (int64_t x = 0; x < gradient.size(3); ++x)
-          for (int64_t c = 0; c < input.channels; ++c)
-            for (int64_t t = 0; t < kernel * kernel; ++t) {
-              const int64_t row = y * stride + t / kernel - pad;
-              const int64_t column = x * stride + t % kernel - pad;
-              if (row >= 0 && row < input.height && column >= 0 &&
-                  column < input.width)
-                out[n][c][row][column] +=
-                    g[n][o][y][x] * w[o][c][t / kernel][t % kernel];
-            }
-  return result;
+// gradient goes to the inputs it was made from. Added to `result`.
+inline void add_naive_backward(const Array& gradient, const Array& weights,
+                               int64_t stride, Array& result) {
+  const Planes& input = result.sizes();
+  const int64_t kernel = weights.sizes().height, pad = (kernel - 1) / 2;
+  for_every_place(gradient.sizes(), [&](const Place& at) {
+    for (int64_t c = 0; c < input.channels; ++c)
+      for (int64_t i = 0; i < kernel; ++i)
+        for (int64_t j = 0; j < kernel; ++j) {
+          const int64_t row = at.y * stride + i - pad;
+          const int64_t column = at.x * stride + j - pad;
+          if (row >= 0 && row < input.height && column >= 0 &&
+              column < input.width)
+            result[{at.n, c, row, column}] +=
+                gradient[at] * weights[{at.c, c, i, j}];
+        }
+  });
 }
 
-inline void expect_close(const at::Tensor& found, const at::Tensor& expected,
-                         double tolerance = 1e-5) {
-  ASSERT_EQ(found.sizes(), expected.sizes());
-  const double scale = std::max(1e-3, expected.abs().max().item<double>());
-  EXPECT_LE((found - expected).abs().max().item<double>(), tolerance * scale);
+// Differences relative to the largest number.
+inline void expect_close(const Array& found, const Array& expected,
+                         float tolerance = 1e-5F) {
+  float scale = 1e-3F, difference = 0;
+  for_every_place(expected.sizes(), [&](const Place& at) {
+    scale = std::max(scale, std::abs(expected[at]));
+    difference = std::max(difference, std::abs(found[at] - expected[at]));
+  });
+  EXPECT_LE(difference, tolerance * scale);
 }
 
 // Workers with their memory.

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <gtest/gtest.h>
 
 #include "sotta/core/rng.h"
 #include "sotta/models/resnet.h"
@@ -34,6 +36,14 @@ inline at::Tensor make_images(int64_t count, int64_t height, int64_t width,
                               int64_t channels = 3) {
   Rng rng(3);
   return random_uniform(rng, {count, channels, height, width});
+}
+
+// Differences relative to the largest number.
+inline void expect_close(const at::Tensor& found, const at::Tensor& expected,
+                         double tolerance) {
+  ASSERT_EQ(found.sizes(), expected.sizes());
+  const double scale = std::max(1e-3, expected.abs().max().item<double>());
+  EXPECT_LE((found - expected).abs().max().item<double>(), tolerance * scale);
 }
 
 }  // namespace sotta::engine

@@ -2,11 +2,6 @@
 
 #include <vector>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/where.h>
 #include <gtest/gtest.h>
 
 #include "tests/engine/blocked.h"
@@ -14,19 +9,18 @@
 namespace sotta::engine {
 namespace {
 
-at::Tensor channel(const at::Tensor& vector) {
-  return vector.view({1, -1, 1, 1});
+float relu(float value) {
+  return std::max(value, 0.0F);
 }
 
-// Values and vectors for every sink, as tensors and as the kernels keep them.
+// Values and vectors for every sink, as arrays and as the kernels keep them.
 struct PlaneOps : ::testing::Test {
-  at::Tensor value = at::randn({3, 32, 5, 4}), raw = at::randn({3, 32, 5, 4}),
-             other = at::randn({3, 32, 5, 4}), scale = at::randn({32}),
-             shift = at::randn({32}), centre = at::randn({32});
-  Planes planes = planes_of(value);
+  Planes planes{3, 32, 5, 4};
+  Array value = random_array(planes, 1), raw = random_array(planes, 2),
+        other = random_array(planes, 3);
   FloatBuffer values = to_blocked(value), raws = to_blocked(raw),
-              others = to_blocked(other), scales = to_buffer(scale),
-              shifts = to_buffer(shift), centres = to_buffer(centre),
+              others = to_blocked(other), scales = random_vector(32, 4),
+              shifts = random_vector(32, 5), centres = random_vector(32, 6),
               out{planes.size()};
   Buffer<uint8_t> bits{planes.size() / kBlock * kBitBytes + kBitPadding};
   std::vector<double> sums = std::vector<double>(3 * 32, 0.0);
@@ -48,77 +42,110 @@ struct PlaneOps : ::testing::Test {
 
   // What a sink makes of all images, handed over in two parts, of which one is
   // written past the caches.
-  at::Tensor apply(Sink sink) {
+  Array apply(Sink sink) {
     apply_sink(sink, planes, {0, 1}, values.data());
     sink.far = true;
     apply_sink(sink, planes, {1, 3}, values.data() + planes.image());
     return from_blocked(out, planes);
   }
 
-  void expect_sums(int row, const at::Tensor& summands) {
-    const at::Tensor expected = summands.sum(at::IntArrayRef({0, 2, 3}));
-    for (int64_t c = 0; c < 32; ++c)
-      EXPECT_NEAR(sums[static_cast<size_t>(row * 32 + c)],
-                  expected[c].item<double>(), 1e-4);
+  // The norm layer's output.
+  float normed(const Array& of, const Place& at) const {
+    return of[at] * scales.data()[at.c] + shifts.data()[at.c];
+  }
+
+  float distance(const Array& of, const FloatBuffer& from,
+                 const Place& at) const {
+    return of[at] - from.data()[at.c];
+  }
+
+  template <class Summand>
+  void expect_sums(size_t row, const Summand& summand) {
+    std::vector<double> expected(32, 0.0);
+    for_every_place(planes, [&](const Place& at) {
+      expected[static_cast<size_t>(at.c)] += static_cast<double>(summand(at));
+    });
+    for (size_t c = 0; c < 32; ++c)
+      EXPECT_NEAR(sums[row * 32 + c], expected[c], 1e-4);
   }
 };
 
 TEST_F(PlaneOps, StatisticsAreSumsAboutTheCentre) {
   for_every_target([&] {
     expect_close(apply(sink(Sink::Kind::kStatistics)), value);
-    expect_sums(0, value - channel(centre));
-    expect_sums(1, (value - channel(centre)).square());
+    expect_sums(0,
+                [&](const Place& at) { return distance(value, centres, at); });
+    expect_sums(1, [&](const Place& at) {
+      return std::pow(distance(value, centres, at), 2.0F);
+    });
   });
 }
 
 TEST_F(PlaneOps, NormReluAddsTheOtherBranch) {
+  const auto expect = [&](const Sink& sink, auto branch) {
+    expect_close(apply(sink), make_array(planes, [&](const Place& at) {
+                   return relu(normed(value, at) + branch(at));
+                 }));
+  };
   for_every_target([&] {
-    const at::Tensor normed = value * channel(scale) + channel(shift);
-    expect_close(apply(sink(Sink::Kind::kNormRelu)), normed.relu());
+    expect(sink(Sink::Kind::kNormRelu), [](const Place&) { return 0.0F; });
 
     Sink added = sink(Sink::Kind::kNormAddRelu);
     added.other = others.data();
-    expect_close(apply(added), (normed + other).relu());
+    expect(added, [&](const Place& at) { return other[at]; });
     added.other_scale = centres.data();
-    expect_close(apply(added), (normed + other * channel(centre)).relu());
+    expect(added,
+           [&](const Place& at) { return other[at] * centres.data()[at.c]; });
   });
 }
 
 TEST_F(PlaneOps, ReluGradientPassesWhereTheNormIsPositive) {
-  const at::Tensor active = raw * channel(scale) + channel(shift) > 0;
+  const auto active = [&](const Place& at) { return normed(raw, at) > 0; };
+  const Array expected = make_array(
+      planes, [&](const Place& at) { return active(at) ? value[at] : 0.0F; });
   for_every_target([&] {
     Sink gradient = sink(Sink::Kind::kReluGradient);
-    const at::Tensor expected = value * active;
     expect_close(apply(gradient), expected);
-    expect_sums(0, expected);
-    expect_sums(1, expected * (raw - channel(centre)));
+    expect_sums(0, [&](const Place& at) { return expected[at]; });
+    expect_sums(1, [&](const Place& at) {
+      return expected[at] * distance(raw, centres, at);
+    });
 
     gradient = sink(Sink::Kind::kReluGradient);
     gradient.other = others.data();
     gradient.out = nullptr;
     apply(gradient);
-    expect_sums(0, (value + other) * active);
+    expect_sums(0, [&](const Place& at) {
+      return active(at) ? value[at] + other[at] : 0.0F;
+    });
   });
 }
 
 TEST_F(PlaneOps, BlockGradientPassesWhereTheOutputWasPositive) {
+  const Array output = make_array(planes, [&](const Place& at) {
+    return relu(normed(raw, at) + other[at]);
+  });
+  const Array expected = make_array(planes, [&](const Place& at) {
+    return output[at] > 0 ? value[at] + other[at] : 0.0F;
+  });
   for_every_target([&] {
     BlockEnd end{raws.data(), scales.data(), shifts.data(), others.data(),
                  nullptr,     out.data(),    bits.data()};
     finish_block(end, planes, {0, 3});
-    const at::Tensor output =
-        (raw * channel(scale) + channel(shift) + other).relu();
     expect_close(from_blocked(out, planes), output);
 
     Sink gradient = sink(Sink::Kind::kBlockGradient);
     gradient.other = others.data();
     gradient.raw2 = values.data();
     gradient.centre2 = shifts.data();
-    const at::Tensor expected = (value + other) * (output > 0);
     expect_close(apply(gradient), expected);
-    expect_sums(0, expected);
-    expect_sums(1, expected * (raw - channel(centre)));
-    expect_sums(2, expected * (value - channel(shift)));
+    expect_sums(0, [&](const Place& at) { return expected[at]; });
+    expect_sums(1, [&](const Place& at) {
+      return expected[at] * distance(raw, centres, at);
+    });
+    expect_sums(2, [&](const Place& at) {
+      return expected[at] * distance(value, shifts, at);
+    });
   });
 }
 
@@ -130,35 +157,44 @@ TEST_F(PlaneOps, PaddingPutsZerosAround) {
     source.values = values.data();
     pad_planes(source, planes, {0, 3}, 2, to.data());
     expect_close(from_blocked(to, padded),
-                 at::constant_pad_nd(value, {2, 2, 2, 2}));
+                 make_array(padded, [&](const Place& at) {
+                   return value.padded({at.n, at.c, at.y - 2, at.x - 2});
+                 }));
   });
 }
 
 TEST_F(PlaneOps, PoolingTakesMeansAndSpreadsThemBack) {
+  Array means({3, 32, 1, 1});
+  for_every_place(planes, [&](const Place& at) {
+    means[{at.n, at.c, 0, 0}] += value[at] / 20;
+  });
   const FloatBuffer features(3 * 32);
   for_every_target([&] {
     average_pool(values.data(), planes, {0, 3}, features.data());
-    const at::Tensor means = value.mean(at::IntArrayRef({2, 3}));
     for (int64_t i = 0; i < 96; ++i)
-      EXPECT_NEAR(features.data()[i], means.view(-1)[i].item<float>(), 1e-5);
+      EXPECT_NEAR(features.data()[i], means.data()[i], 1e-5);
 
     spread_gradient(features.data(), planes, {0, 3}, out.data());
     expect_close(from_blocked(out, planes),
-                 (means / 20).view({3, 32, 1, 1}).expand({3, 32, 5, 4}));
+                 make_array(planes, [&](const Place& at) {
+                   return means[{at.n, at.c, 0, 0}] / 20;
+                 }));
   });
 }
 
 TEST(ImageOps, ImagesGoInAndComeBack) {
-  const at::Tensor image = at::rand({1, 3, 4, 6});
-  const Planes planes = planes_of(image);
-  const FloatBuffer padded(6 * 8 * kBlock);
-  pad_image(image.data_ptr<float>(), planes, 1, padded.data());
-  expect_close(from_blocked(padded, {1, 3, 6, 8}),
-               at::constant_pad_nd(image, {1, 1, 1, 1}));
+  const Planes planes{1, 3, 4, 6}, around{1, 3, 6, 8};
+  const Array image = random_array(planes, 1);
+  const FloatBuffer padded(around.size());
+  pad_image(image.data(), planes, 1, padded.data());
+  expect_close(from_blocked(padded, around),
+               make_array(around, [&](const Place& at) {
+                 return image.padded({at.n, at.c, at.y - 1, at.x - 1});
+               }));
 
-  at::Tensor back = at::zeros({1, 3, 4, 6});
-  unblock_image(to_blocked(image).data(), planes, back.data_ptr<float>());
-  EXPECT_TRUE(back.equal(image));
+  Array back(planes);
+  unblock_image(to_blocked(image).data(), planes, back.values().data());
+  expect_close(back, image, 0);
 }
 
 }  // namespace

@@ -13,6 +13,12 @@ TEST(SimdTarget, EveryListedTargetCanBeUsed) {
   use_best_simd_target();
 }
 
+#ifdef __aarch64__
+TEST(SimdTarget, ArmHasNeon) {
+  EXPECT_EQ(simd_targets(), std::vector<std::string>{"NEON"});
+}
+#endif
+
 TEST(SimdTarget, OtherNamesAreRefused) {
   testing::expect_error(ErrorKind::kInvalid, "abacus",
                         [] { use_simd_target("abacus"); });

@@ -1,6 +1,5 @@
 #include <tuple>
 
-#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
 #include "engine/stem_layer.h"
@@ -16,45 +15,48 @@ class StemSizesTest : public ::testing::TestWithParam<Sizes> {
   StemSizesTest()
       : shape_{std::get<0>(GetParam()), std::get<1>(GetParam()),
                std::get<2>(GetParam()), 1},
-        images_(at::randn({3, shape_.inputs, std::get<3>(GetParam()),
-                           std::get<4>(GetParam())})),
-        weights_(at::randn(
-            {shape_.outputs, shape_.inputs, shape_.kernel, shape_.kernel})),
-        layer_(shape_, weights_.data_ptr<float>()) {}
+        images_(random_array({3, shape_.inputs, std::get<3>(GetParam()),
+                              std::get<4>(GetParam())},
+                             1)),
+        weights_(random_array(
+            {shape_.outputs, shape_.inputs, shape_.kernel, shape_.kernel}, 2)),
+        layer_(shape_, weights_.data()) {}
 
   ConvShape shape_;
-  at::Tensor images_, weights_;
+  Array images_, weights_;
   StemLayer layer_;
   CrewOfWorkers workers_{2};
 };
 
 TEST_P(StemSizesTest, ConvolvesLikeItsDefinition) {
-  const at::Tensor expected = naive_conv(images_, weights_, 1);
-  const FloatBuffer result(planes_of(expected).size());
+  const Array expected = naive_conv(images_, weights_, 1);
+  const FloatBuffer result(expected.sizes().size());
   ConvCall call;
-  call.input = planes_of(images_);
-  call.output = planes_of(expected);
+  call.input = images_.sizes();
+  call.output = expected.sizes();
   call.sink.out = result.data();
 
   for_every_target([&] {
-    layer_.forward(images_.data_ptr<float>(), call, workers_.crew);
+    layer_.forward(images_.data(), call, workers_.crew);
     expect_close(from_blocked(result, call.output), expected);
   });
 }
 
 TEST_P(StemSizesTest, GoesBackToTheImages) {
-  const at::Tensor gradient =
-      at::randn({3, shape_.outputs, images_.size(2), images_.size(3)});
+  Planes output = images_.sizes();
+  output.channels = shape_.outputs;
+  const Array gradient = random_array(output, 3);
   const FloatBuffer values = to_blocked(gradient);
-  const at::Tensor result = at::zeros(images_.sizes());
+  Array result(images_.sizes()), expected(images_.sizes());
+  add_naive_backward(gradient, weights_, 1, expected);
   ConvCall call;
-  call.input = planes_of(gradient);
-  call.output = planes_of(images_);
+  call.input = output;
+  call.output = images_.sizes();
   call.source.values = values.data();
 
   for_every_target([&] {
-    layer_.backward(call, result.data_ptr<float>(), workers_.crew);
-    expect_close(result, naive_backward(gradient, weights_, 1, call.output));
+    layer_.backward(call, result.values().data(), workers_.crew);
+    expect_close(result, expected);
   });
 }
 

@@ -2,11 +2,6 @@
 
 #include <tuple>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/conv2d.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include "engine/winograd_layer.h"
@@ -15,11 +10,11 @@
 namespace sotta::engine {
 namespace {
 
-at::Tensor run_layer(const WinogradLayer& layer, const at::Tensor& images,
-                     int64_t outputs, bool backward, int64_t threads = 2) {
+Array run_layer(const WinogradLayer& layer, const Array& images,
+                int64_t outputs, bool backward, int64_t threads = 2) {
   CrewOfWorkers workers(threads);
   const FloatBuffer input = to_blocked(images);
-  Planes planes = planes_of(images);
+  Planes planes = images.sizes();
   ConvCall call;
   call.input = planes;
   call.source.values = input.data();
@@ -40,11 +35,11 @@ class WinogradSizes : public ::testing::TestWithParam<Sizes> {};
 
 TEST_P(WinogradSizes, ConvolvesLikeItsDefinition) {
   const auto& [inputs, outputs, count, height, width] = GetParam();
-  const at::Tensor images = at::randn({count, inputs, height, width});
-  const at::Tensor weights = at::randn({outputs, inputs, 3, 3});
-  const WinogradLayer layer({inputs, outputs, 3, 1},
-                            {weights.data_ptr<float>(), nullptr}, true);
-  const at::Tensor expected = naive_conv(images, weights, 1);
+  const Array images = random_array({count, inputs, height, width}, 1);
+  const Array weights = random_array({outputs, inputs, 3, 3}, 2);
+  const WinogradLayer layer({inputs, outputs, 3, 1}, {weights.data(), nullptr},
+                            true);
+  const Array expected = naive_conv(images, weights, 1);
 
   for_every_target([&, n = outputs] {
     expect_close(run_layer(layer, images, n, false), expected);
@@ -53,13 +48,12 @@ TEST_P(WinogradSizes, ConvolvesLikeItsDefinition) {
 
 TEST_P(WinogradSizes, GoesBackLikeTheTransposedConvolution) {
   const auto& [inputs, outputs, count, height, width] = GetParam();
-  const at::Tensor gradient = at::randn({count, outputs, height, width});
-  const at::Tensor weights = at::randn({outputs, inputs, 3, 3});
-  const WinogradLayer layer({inputs, outputs, 3, 1},
-                            {weights.data_ptr<float>(), nullptr}, false);
-  const at::Tensor turned =
-      weights.transpose(0, 1).flip(at::IntArrayRef({2, 3})).contiguous();
-  const at::Tensor expected = naive_conv(gradient, turned, 1);
+  const Array gradient = random_array({count, outputs, height, width}, 1);
+  const Array weights = random_array({outputs, inputs, 3, 3}, 2);
+  const WinogradLayer layer({inputs, outputs, 3, 1}, {weights.data(), nullptr},
+                            false);
+  Array expected({count, inputs, height, width});
+  add_naive_backward(gradient, weights, 1, expected);
 
   for_every_target([&, n = inputs] {
     expect_close(run_layer(layer, gradient, n, true), expected);
@@ -74,24 +68,22 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Wide layers take the way on which all workers go through the steps together.
 TEST(WinogradLayer, WideLayersConvolveToo) {
-  const at::Tensor images = at::randn({3, 192, 6, 6});
-  const at::Tensor weights = at::randn({192, 192, 3, 3});
-  const WinogradLayer layer({192, 192, 3, 1},
-                            {weights.data_ptr<float>(), nullptr}, true);
+  const Array images = random_array({3, 192, 6, 6}, 1);
+  const Array weights = random_array({192, 192, 3, 3}, 2);
+  const WinogradLayer layer({192, 192, 3, 1}, {weights.data(), nullptr}, true);
 
   expect_close(run_layer(layer, images, 192, false),
-               at::conv2d(images, weights, {}, 1, 1));
+               naive_conv(images, weights, 1));
 }
 
 TEST(WinogradLayer, TakesSumsThatDoNotDependOnTheThreads) {
-  const at::Tensor images = at::rand({5, 32, 12, 12});
-  const at::Tensor weights = at::randn({16, 32, 3, 3});
-  const WinogradLayer layer({32, 16, 3, 1},
-                            {weights.data_ptr<float>(), nullptr}, true);
+  const Array images = random_array({5, 32, 12, 12}, 1);
+  const Array weights = random_array({16, 32, 3, 3}, 2);
+  const WinogradLayer layer({32, 16, 3, 1}, {weights.data(), nullptr}, true);
   const FloatBuffer input = to_blocked(images), output(5 * 16 * 144);
-  const FloatBuffer centre = to_buffer(at::rand({16}));
+  const FloatBuffer centre = random_vector(16, 3);
   ConvCall call;
-  call.input = planes_of(images);
+  call.input = images.sizes();
   call.output = {5, 16, 12, 12};
   call.source.values = input.data();
   call.sink.kind = Sink::Kind::kStatistics;
@@ -108,24 +100,26 @@ TEST(WinogradLayer, TakesSumsThatDoNotDependOnTheThreads) {
 
   EXPECT_EQ(sums[0], sums[1]);
   EXPECT_EQ(sums[0], sums[2]);
-  const at::Tensor expected = naive_conv(images, weights, 1);
-  EXPECT_NEAR(sums[0][3],
-              (expected.select(1, 3) - centre.data()[3]).sum().item<double>(),
-              1e-2);
+  const Array expected = naive_conv(images, weights, 1);
+  double sum = 0;
+  for_every_place({5, 1, 12, 12}, [&](const Place& at) {
+    sum +=
+        static_cast<double>(expected[{at.n, 3, at.y, at.x}] - centre.data()[3]);
+  });
+  EXPECT_NEAR(sums[0][3], sum, 1e-2);
 }
 
 // More groups of tiles than images.
 TEST(WinogradLayer, TakesSumsOfLargeImages) {
-  const at::Tensor images = at::rand({1, 192, 48, 48});
-  const at::Tensor weights = at::randn({192, 192, 3, 3});
-  const WinogradLayer layer({192, 192, 3, 1},
-                            {weights.data_ptr<float>(), nullptr}, true);
+  const Array images = random_array({1, 192, 48, 48}, 1);
+  const Array weights = random_array({192, 192, 3, 3}, 2);
+  const WinogradLayer layer({192, 192, 3, 1}, {weights.data(), nullptr}, true);
   const FloatBuffer input = to_blocked(images), output(input.size());
-  const FloatBuffer centre = to_buffer(at::zeros({192}));
+  const FloatBuffer centre = to_blocked(Array({1, 192, 1, 1}));
   CrewOfWorkers workers(2);
   SumSlots slots;
   ConvCall call;
-  call.input = call.output = planes_of(images);
+  call.input = call.output = images.sizes();
   call.source.values = input.data();
   call.sink.kind = Sink::Kind::kStatistics;
   call.sink.out = output.data();
@@ -134,23 +128,25 @@ TEST(WinogradLayer, TakesSumsOfLargeImages) {
 
   layer.forward(call, workers.crew);
 
-  const at::Tensor sums =
-      at::conv2d(images, weights, {}, 1, 1).sum(at::IntArrayRef({0, 2, 3}));
-  for (int64_t c = 0; c < 192; ++c)
-    EXPECT_NEAR(slots.row(0, 192)[c], sums[c].item<double>(), 1);
+  std::vector<double> sums(192, 0.0);
+  const Array found = from_blocked(output, call.output);
+  for_every_place(call.output, [&](const Place& at) {
+    sums[static_cast<size_t>(at.c)] += static_cast<double>(found[at]);
+  });
+  for (size_t c = 0; c < 192; ++c)
+    EXPECT_NEAR(slots.row(0, 192)[c], sums[c], 1e-1);
 }
 
 TEST(WinogradLayer, PreparesEveryImageOnceBeforeItIsRead) {
-  const at::Tensor images = at::randn({6, 16, 8, 8});
-  const at::Tensor weights = at::randn({16, 16, 3, 3});
-  const WinogradLayer layer({16, 16, 3, 1},
-                            {weights.data_ptr<float>(), nullptr}, true);
+  const Array images = random_array({6, 16, 8, 8}, 1);
+  const Array weights = random_array({16, 16, 3, 3}, 2);
+  const WinogradLayer layer({16, 16, 3, 1}, {weights.data(), nullptr}, true);
   CrewOfWorkers workers(2);
   const FloatBuffer later = to_blocked(images);
-  const FloatBuffer input = to_blocked(at::zeros_like(images));
+  const FloatBuffer input = to_blocked(Array(images.sizes()));
   const FloatBuffer output(later.size());
   ConvCall call;
-  call.input = call.output = planes_of(images);
+  call.input = call.output = images.sizes();
   call.source.values = input.data();
   call.sink.out = output.data();
   call.prepare = [&](Range range) {
@@ -166,39 +162,39 @@ TEST(WinogradLayer, PreparesEveryImageOnceBeforeItIsRead) {
 }
 
 TEST(Winograd, ReadsThroughANormLayer) {
-  const at::Tensor images = at::randn({2, 16, 6, 6});
-  const at::Tensor raw = at::randn({2, 16, 6, 6});
-  const at::Tensor scale = at::rand({16}), shift = at::randn({16}),
-                   slope = at::randn({16}), weights = at::randn({16, 16, 3, 3});
-  const auto channel = [](const at::Tensor& vector) {
-    return vector.view({1, -1, 1, 1});
-  };
-  const WinogradLayer layer({16, 16, 3, 1},
-                            {weights.data_ptr<float>(), nullptr}, true);
+  const Array images = random_array({2, 16, 6, 6}, 1);
+  const Array raw = random_array({2, 16, 6, 6}, 2);
+  const Array weights = random_array({16, 16, 3, 3}, 3);
+  const WinogradLayer layer({16, 16, 3, 1}, {weights.data(), nullptr}, true);
   const FloatBuffer input = to_blocked(images), kept = to_blocked(raw),
-                    a = to_buffer(scale), b = to_buffer(shift),
-                    k = to_buffer(slope), output(input.size());
+                    scale = random_vector(16, 4), shift = random_vector(16, 5),
+                    slope = random_vector(16, 6), output(input.size());
   ConvCall call;
-  call.input = call.output = planes_of(images);
+  call.input = call.output = images.sizes();
   call.source = {Source::Kind::kNormRelu,
                  input.data(),
                  kept.data(),
-                 a.data(),
-                 k.data(),
-                 b.data()};
+                 scale.data(),
+                 slope.data(),
+                 shift.data()};
   call.sink.out = output.data();
-  const at::Tensor affine = images * channel(scale) + channel(shift);
+  const auto affine = [&](const Place& at) {
+    return images[at] * scale.data()[at.c] + shift.data()[at.c];
+  };
+  const auto expect = [&](auto value) {
+    layer.forward(call, CrewOfWorkers(1).crew);
+    expect_close(from_blocked(output, call.input),
+                 naive_conv(make_array(call.input, value), weights, 1));
+  };
 
   for_every_target([&] {
     call.source.kind = Source::Kind::kNormRelu;
-    layer.forward(call, CrewOfWorkers(1).crew);
-    expect_close(from_blocked(output, call.input),
-                 naive_conv(affine.relu(), weights, 1));
+    expect([&](const Place& at) { return std::max(affine(at), 0.0F); });
 
     call.source.kind = Source::Kind::kNormBackward;
-    layer.forward(call, CrewOfWorkers(1).crew);
-    expect_close(from_blocked(output, call.input),
-                 naive_conv(affine + raw * channel(slope), weights, 1));
+    expect([&](const Place& at) {
+      return affine(at) + raw[at] * slope.data()[at.c];
+    });
   });
 }
 
@@ -209,26 +205,26 @@ class StridedLayer : public ::testing::TestWithParam<StridedSizes> {
   StridedLayer()
       : inputs_(std::get<0>(GetParam())),
         outputs_(std::get<1>(GetParam())),
-        images_(at::randn(
-            {3, inputs_, std::get<2>(GetParam()), std::get<3>(GetParam())})),
-        weights_(at::randn({outputs_, inputs_, 3, 3})),
-        one_(at::randn({outputs_, inputs_, 1, 1})),
-        layer_({inputs_, outputs_, 3, 2},
-               {weights_.data_ptr<float>(), one_.data_ptr<float>()}, true) {}
+        images_(random_array(
+            {3, inputs_, std::get<2>(GetParam()), std::get<3>(GetParam())}, 1)),
+        weights_(random_array({outputs_, inputs_, 3, 3}, 2)),
+        one_(random_array({outputs_, inputs_, 1, 1}, 3)),
+        layer_({inputs_, outputs_, 3, 2}, {weights_.data(), one_.data()},
+               true) {}
 
   int64_t inputs_, outputs_;
-  at::Tensor images_, weights_, one_;
+  Array images_, weights_, one_;
   WinogradLayer layer_;
   CrewOfWorkers workers_{2};
 };
 
 TEST_P(StridedLayer, ConvolvesWithItsShortcut) {
-  const at::Tensor expected = naive_conv(images_, weights_, 2);
-  const FloatBuffer input = to_blocked(images_),
-                    main(planes_of(expected).size()), shortcut(main.size());
+  const Array expected = naive_conv(images_, weights_, 2);
+  const FloatBuffer input = to_blocked(images_), main(expected.sizes().size()),
+                    shortcut(main.size());
   ConvCall call;
-  call.input = planes_of(images_);
-  call.output = planes_of(expected);
+  call.input = images_.sizes();
+  call.output = expected.sizes();
   call.source.values = input.data();
   call.sink.out = main.data();
   call.shortcut_sink.out = shortcut.data();
@@ -242,24 +238,26 @@ TEST_P(StridedLayer, ConvolvesWithItsShortcut) {
 }
 
 TEST_P(StridedLayer, GoesBackThroughBothConvolutions) {
-  const int64_t height = (images_.size(2) + 1) / 2;
-  const int64_t width = (images_.size(3) + 1) / 2;
-  const at::Tensor gradient = at::randn({3, outputs_, height, width});
-  const at::Tensor other = at::randn(gradient.sizes());
+  const Planes input = images_.sizes();
+  const Planes output{3, outputs_, (input.height + 1) / 2,
+                      (input.width + 1) / 2};
+  const Array gradient = random_array(output, 4);
+  const Array other = random_array(output, 5);
   const FloatBuffer main = to_blocked(gradient), shortcut = to_blocked(other),
-                    result(planes_of(images_).size());
+                    result(input.size());
+  Array expected(input);
+  add_naive_backward(gradient, weights_, 2, expected);
+  add_naive_backward(other, one_, 2, expected);
   ConvCall call;
-  call.input = planes_of(gradient);
-  call.output = planes_of(images_);
+  call.input = output;
+  call.output = images_.sizes();
   call.source.values = main.data();
   call.shortcut_source.values = shortcut.data();
   call.sink.out = result.data();
 
   for_every_target([&] {
     layer_.backward(call, workers_.crew);
-    expect_close(from_blocked(result, call.output),
-                 naive_backward(gradient, weights_, 2, call.output) +
-                     naive_backward(other, one_, 2, call.output));
+    expect_close(from_blocked(result, input), expected);
   });
 }
 

@@ -24,7 +24,6 @@ class FusedClassifier : public Classifier {
   FusedClassifier(std::unique_ptr<Classifier> reference,
                   const NetworkLayout& layout, bool low_memory)
       : reference_(std::move(reference)),
-        layout_(layout),
         network_(std::make_shared<RunnableNetwork>(
             layout, reference_->norm_layers(), low_memory)),
         body_version_(version_of(reference_->source().body)),
@@ -36,8 +35,9 @@ class FusedClassifier : public Classifier {
       return reference_->forward(images, state, stats);
     auto result =
         run_network(network_, input_.normalise(images, at::kCPU), state, stats);
+    const NetworkLayout& layout = network_->layout;
     const at::Tensor logits = at::linear(
-        result.features, layout_.classifier_weight, layout_.classifier_bias);
+        result.features, layout.classifier_weight, layout.classifier_bias);
     return {logits, result.features, result.batch_mean, result.batch_var};
   }
 
@@ -86,7 +86,6 @@ class FusedClassifier : public Classifier {
   }
 
   std::unique_ptr<Classifier> reference_;
-  NetworkLayout layout_;
   std::shared_ptr<RunnableNetwork> network_;
   int64_t body_version_;
   PixelInput input_;

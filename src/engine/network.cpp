@@ -1,5 +1,6 @@
 #include "engine/network.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/network_pass.h"
@@ -11,7 +12,46 @@ const float* weights_of(const ConvNormLayout& layer) {
   return layer.weights.data_ptr<float>();
 }
 
+// The shortcut of a block that begins with a stride.
+bool run_beside(const ConvNormLayout& shortcut, const ConvNormLayout& first) {
+  return first.shape.kernel == 3 && first.shape.stride == 2 &&
+         first.shape.stride == shortcut.shape.stride &&
+         first.shape.outputs == shortcut.shape.outputs;
+}
+
 }  // namespace
+
+Network::Conv Network::make_conv(const ConvNormLayout& layout,
+                                 const float* beside, bool low_memory) {
+  Conv conv{layout.shape, layout.norm, nullptr, nullptr};
+  if (layout.shape.kernel == 3)
+    conv.winograd = std::make_unique<WinogradLayer>(
+        layout.shape, WinogradLayer::Weights{weights_of(layout), beside},
+        !low_memory);
+  else
+    conv.direct =
+        std::make_unique<DirectLayer>(layout.shape, weights_of(layout));
+  return conv;
+}
+
+Network::Block Network::make_block(const BlockLayout& layout, bool low_memory) {
+  Block block;
+  const float* beside = nullptr;
+  if (layout.shortcut) {
+    const ConvNormLayout& shortcut = *layout.shortcut;
+    if (run_beside(shortcut, layout.path.front())) {
+      beside = weights_of(shortcut);
+      block.shortcut = Conv{shortcut.shape, shortcut.norm, nullptr, nullptr};
+    } else {
+      block.shortcut = make_conv(shortcut, nullptr, low_memory);
+    }
+  }
+  for (const ConvNormLayout& conv : layout.path) {
+    block.path.push_back(make_conv(conv, beside, low_memory));
+    beside = nullptr;
+  }
+  return block;
+}
 
 Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
                  bool low_memory)
@@ -22,22 +62,8 @@ Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
       stem_(std::make_unique<StemLayer>(layout.stem.shape,
                                         weights_of(layout.stem))),
       pool_(std::make_unique<WorkerPool>()) {
-  for (const BlockLayout& from : layout.blocks) {
-    Block block;
-    block.first = from.first.norm;
-    block.second = from.second.norm;
-    WinogradLayer::Weights first{weights_of(from.first), nullptr};
-    if (from.shortcut) {
-      block.shortcut = from.shortcut->norm;
-      first.shortcut = weights_of(*from.shortcut);
-    }
-    block.conv1 =
-        std::make_unique<WinogradLayer>(from.first.shape, first, !low_memory);
-    block.conv2 = std::make_unique<WinogradLayer>(
-        from.second.shape,
-        WinogradLayer::Weights{weights_of(from.second), nullptr}, !low_memory);
-    blocks_.push_back(std::move(block));
-  }
+  for (const BlockLayout& block : layout.blocks)
+    blocks_.push_back(make_block(block, low_memory));
 }
 
 Network::~Network() = default;
@@ -47,21 +73,31 @@ std::unique_ptr<Workspace> Network::make_workspace(int64_t images,
                                                    int64_t width) const {
   LayerSizes sizes;
   sizes.norms.resize(norms_.size());
+  std::vector<DirectLayer::Geometry> geometry(norms_.size());
+  const auto place = [&](const Conv& conv, const Planes& input) {
+    if (conv.direct) geometry[conv.norm] = conv.direct->geometry(input);
+    return sizes.norms[conv.norm] = conv.shape.output(input);
+  };
   Planes planes{1, norms_[stem_norm_].channels, height, width};
   sizes.norms[stem_norm_] = planes;
+  sizes.spare = planes.image();
   for (const Block& block : blocks_) {
-    if (block.shortcut) {
-      planes.height = (planes.height + 1) / 2;
-      planes.width = (planes.width + 1) / 2;
+    const Planes input = planes;
+    int64_t spare = 0;
+    for (const Conv& conv : block.path) {
+      planes = place(conv, planes);
+      spare += planes.image();
     }
-    planes.channels = norms_[block.first].channels;
-    sizes.norms[block.first] = sizes.norms[block.second] = planes;
-    sizes.blocks.push_back(block.second);
-    if (!block.shortcut) continue;
-    sizes.norms[*block.shortcut] = planes;
-    sizes.strided.push_back(block.second);
+    if (block.shortcut) {
+      place(*block.shortcut, input);
+      spare += std::max(input.image(), planes.image());
+    }
+    sizes.spare = std::max(sizes.spare, spare);
+    sizes.blocks.push_back(block.end());
   }
-  return std::make_unique<Workspace>(sizes, images, height, width);
+  auto space = std::make_unique<Workspace>(sizes, images, height, width);
+  space->geometry = std::move(geometry);
+  return space;
 }
 
 Crew Network::crew(int64_t threads, Workspace& space) const {
@@ -97,21 +133,21 @@ Planes Network::Pass::planes_of(size_t norm) const {
   return planes;
 }
 
-Planes Network::Pass::input_of(size_t block) const {
-  return planes_of(block == 0 ? network_.stem_norm_
-                              : network_.blocks_[block - 1].second);
-}
-
 Planes Network::Pass::images() const {
   return {input_.count, network_.channels_, space_.height, space_.width};
 }
 
+Planes Network::Pass::input_of(size_t block) const {
+  return planes_of(block == 0 ? network_.stem_norm_
+                              : network_.blocks_[block - 1].end());
+}
+
 const float* Network::Pass::block_offset(const Block& block) const {
-  const float* own = state(block.second).offset();
+  const float* own = state(block.end()).offset();
   if (!block.shortcut) return own;
-  const float* other = state(*block.shortcut).offset();
+  const float* other = state(block.shortcut->norm).offset();
   float* sum = space_.block_offset.data();
-  for (int64_t c = 0; c < state(block.second).channels(); ++c)
+  for (int64_t c = 0; c < state(block.end()).channels(); ++c)
     sum[c] = own[c] + other[c];
   return sum;
 }

@@ -8,6 +8,7 @@
 #include "sotta/models/model_state.h"
 #include "sotta/nn/norm_stats.h"
 
+#include "engine/direct_layer.h"
 #include "engine/network_layout.h"
 #include "engine/stem_layer.h"
 #include "engine/winograd_layer.h"
@@ -64,15 +65,27 @@ class Network {
   int64_t features() const { return features_; }
 
  private:
+  // A convolution and its norm layer. One of the two runs it, or neither: a
+  // shortcut's that is run beside the block's first.
+  struct Conv {
+    ConvShape shape;
+    size_t norm = 0;
+    std::unique_ptr<WinogradLayer> winograd;
+    std::unique_ptr<DirectLayer> direct;
+  };
   struct Block {
-    size_t first, second;                  // norm layers
-    std::optional<size_t> shortcut;        // likewise, where there is a stride
-    std::unique_ptr<WinogradLayer> conv1;  // with the shortcut's
-    std::unique_ptr<WinogradLayer> conv2;
+    std::vector<Conv> path;
+    std::optional<Conv> shortcut;
+
+    size_t end() const { return path.back().norm; }
   };
   class Pass;
   class ForwardPass;
   class BackwardPass;
+
+  static Conv make_conv(const ConvNormLayout& layout, const float* beside,
+                        bool low_memory);
+  static Block make_block(const BlockLayout& layout, bool low_memory);
 
   Crew crew(int64_t threads, Workspace& space) const;
 

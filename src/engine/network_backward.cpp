@@ -8,9 +8,7 @@ class Network::BackwardPass : public Network::Pass {
   BackwardPass(const Network& network, const NetworkInput& input,
                int64_t threads, Workspace& space,
                const NetworkGradients& gradients)
-      : Pass(network, input, threads, space), gradients_(gradients) {
-    take_room(planes_of(network.blocks_.back().second));
-  }
+      : Pass(network, input, threads, space), gradients_(gradients) {}
 
   void run() {
     start();
@@ -20,45 +18,41 @@ class Network::BackwardPass : public Network::Pass {
   }
 
  private:
-  // Gradients at the end and in the middle of a block share a buffer where they
-  // fit; next_ is in the other one.
-  void take_room(const Planes& planes) {
-    const int64_t size = planes.size();
-    const FloatBuffer& other = space_.spare[1 - room_];
-    outer_ = space_.spare[room_].data();
-    inner_ =
-        2 * size <= space_.spare[room_].size() ? outer_ + size : other.data();
-    next_ = other.data();
+  // The gradient that was last written is at one end of the spare memory; what
+  // does not fit its place is written at the other end.
+  float* here(const Planes& planes) const {
+    return space_.spare.data() +
+           (low_ ? 0 : space_.spare.size() - planes.size());
   }
 
   // From the features to the last block's output.
   void start() {
-    const Block& last = network_.blocks_.back();
-    const Planes planes = planes_of(last.second);
-    const Sink sink = at_block_end(network_.blocks_.size() - 1);
+    const size_t last = network_.blocks_.size() - 1;
+    const Planes planes = planes_of(network_.blocks_[last].end());
+    const Sink sink = at_block_end(last, here(planes));
     space_.sums.reserve(input_.count, planes.channels);
     crew_.run(input_.count, [&](int64_t image, int64_t) {
       const Range one{image, image + 1};
-      spread_gradient(gradients_.features, planes, one, inner_);
+      spread_gradient(gradients_.features, planes, one, sink.out);
       apply_sink(with_slot(sink, &space_.sums, image, planes), planes, one,
-                 inner_ + image * planes.image());
+                 sink.out + image * planes.image());
     });
     space_.sums.total(input_.count, planes.channels);
-    go_back_block(last);
+    go_back_end(last);
   }
 
-  // Through the ReLU and the sum at a block's end, into outer_.
-  Sink at_block_end(size_t index) const {
+  // Through the ReLU and the sum at a block's end.
+  Sink at_block_end(size_t index, float* out) const {
     const Block& block = network_.blocks_[index];
     Sink sink;
     sink.kind = Sink::Kind::kBlockGradient;
-    sink.out = outer_;
+    sink.out = out;
     sink.bits = space_.bits[index].data();
-    sink.raw = raw(block.second);
-    sink.centre = state(block.second).mean();
+    sink.raw = raw(block.end());
+    sink.centre = state(block.end()).mean();
     if (block.shortcut) {
-      sink.raw2 = raw(*block.shortcut);
-      sink.centre2 = state(*block.shortcut).mean();
+      sink.raw2 = raw(block.shortcut->norm);
+      sink.centre2 = state(block.shortcut->norm).mean();
     }
     return sink;
   }
@@ -97,60 +91,98 @@ class Network::BackwardPass : public Network::Pass {
                         scale_gradient + layer.channels);
   }
 
-  void go_back_block(const Block& block) const {
-    go_back(block.second, 1);
-    if (block.shortcut) go_back(*block.shortcut, 2);
+  void go_back_end(size_t index) const {
+    const Block& block = network_.blocks_[index];
+    go_back(block.end(), 1);
+    if (block.shortcut) go_back(block.shortcut->norm, 2);
+  }
+
+  void convolve(const Conv& conv, ConvCall call) const {
+    call.input = planes_of(conv.norm);
+    if (conv.winograd)
+      conv.winograd->backward(call, crew_);
+    else
+      conv.direct->backward(call, geometry(conv), crew_);
   }
 
   void run_block(size_t index) {
     const Block& block = network_.blocks_[index];
-    ConvCall second;
-    second.input = planes_of(block.second);
-    second.output = planes_of(block.first);
-    second.source = through(block.second, outer_);
-    second.sink = at_norm(block.first, inner_);
-    second.sums = &space_.sums;
-    block.conv2->backward(second, crew_);
-    go_back(block.first, 1);
+    const Planes input = input_of(index), output = planes_of(block.end());
+    const float* outer = here(output);
+    const float* gradient = outer;
+    // Between the two ends.
+    float* room = space_.spare.data();
+    if (low_)
+      room += output.size();
+    else if (block.shortcut)
+      room += input.size();
+    for (size_t i = block.path.size() - 1; i > 0; --i) {
+      const size_t before = block.path[i - 1].norm;
+      ConvCall call;
+      call.output = planes_of(before);
+      call.source = through(block.path[i].norm, gradient);
+      call.sink = at_norm(before, room);
+      call.sums = &space_.sums;
+      convolve(block.path[i], call);
+      go_back(before, 1);
+      gradient = room;
+      room += call.output.size();
+    }
+    if (block.shortcut) low_ = !low_;
+    run_first(index, gradient, outer);
+  }
 
-    ConvCall first;
-    first.input = planes_of(block.first);
-    first.output = input_of(index);
-    first.source = through(block.first, inner_);
-    first.sums = &space_.sums;
-    first.sink = index > 0 ? at_block_end(index - 1)
-                           : at_norm(network_.stem_norm_,
-                                     gradients_.images ? outer_ : nullptr);
-    if (block.shortcut) {
-      first.shortcut_source = through(*block.shortcut, outer_);
-      first.sink.out = next_;
-    } else {
-      first.sink.other = outer_;
-    }
-    block.conv1->backward(first, crew_);
-    if (block.shortcut) {
-      room_ = 1 - room_;
-      take_room(first.output);
-    }
+  // From a block's first convolution, with what comes through the shortcut, to
+  // the block's input.
+  void run_first(size_t index, const float* gradient, const float* outer) {
+    const Block& block = network_.blocks_[index];
+    const Conv& first = block.path.front();
+    ConvCall call;
+    call.output = input_of(index);
+    call.source = through(first.norm, gradient);
+    call.sums = &space_.sums;
+    call.sink = at_input(index);
+    if (!block.shortcut)
+      call.sink.other = outer;
+    else if (block.shortcut->direct)
+      call.sink.other = store_shortcut(index, outer);
+    else
+      call.shortcut_source = through(block.shortcut->norm, outer);
+    convolve(first, call);
     if (index > 0)
-      go_back_block(network_.blocks_[index - 1]);
+      go_back_end(index - 1);
     else
       go_back(network_.stem_norm_, 1);
+  }
+
+  // Through what comes before a block.
+  Sink at_input(size_t index) const {
+    float* out = here(input_of(index));
+    if (index > 0) return at_block_end(index - 1, out);
+    return at_norm(network_.stem_norm_, gradients_.images ? out : nullptr);
+  }
+
+  // The shortcut's share of the gradient of a block's input.
+  const float* store_shortcut(size_t index, const float* outer) const {
+    const Conv& shortcut = *network_.blocks_[index].shortcut;
+    ConvCall call;
+    call.output = input_of(index);
+    call.source = through(shortcut.norm, outer);
+    call.sink.out = here(call.output);
+    convolve(shortcut, call);
+    return call.sink.out;
   }
 
   void finish_images() const {
     ConvCall call;
     call.input = planes_of(network_.stem_norm_);
     call.output = images();
-    call.source = through(network_.stem_norm_, outer_);
+    call.source = through(network_.stem_norm_, here(call.input));
     network_.stem_->backward(call, gradients_.images, crew_);
   }
 
   const NetworkGradients& gradients_;
-  size_t room_ = 0;  // the spare buffer with
-  float* outer_;     // the gradient of the current block's output
-  float* inner_;     // that of its first norm layer's output
-  float* next_;      // in the other: the gradient of a strided block's input
+  bool low_ = true;  // the end where the last gradient is
 };
 
 void Network::backward(const NetworkInput& input, int64_t threads,

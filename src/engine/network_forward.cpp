@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/network_pass.h"
 #include "engine/plane_ops.h"
 
@@ -9,10 +11,9 @@ class Network::ForwardPass : public Network::Pass {
 
   // Keeps the norm layers' inputs.
   void run(float* features) const {
-    const bool running = input_.stats.source == NormStats::Source::kRunning;
-    if (running) use_running();
+    if (running()) use_running();
     ConvCall stem = stem_call();
-    keep(network_.stem_norm_, stem.sink, stem.sums, space_.sums);
+    keep(network_.stem_norm_, stem, space_.sums);
     network_.stem_->forward(input_.images, stem, crew_);
     settle(network_.stem_norm_, space_.sums);
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
@@ -29,7 +30,7 @@ class Network::ForwardPass : public Network::Pass {
     network_.stem_->forward(input_.images, stem, crew_);
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       infer_block(i);
-    const Planes planes = planes_of(network_.blocks_.back().second);
+    const Planes planes = planes_of(network_.blocks_.back().end());
     crew_.run(input_.count, [&](int64_t image, int64_t) {
       average_pool(current(), planes, {image, image + 1}, features);
     });
@@ -37,7 +38,11 @@ class Network::ForwardPass : public Network::Pass {
 
  private:
   // The block's input, and at its end its output.
-  float* current() const { return space_.spare[0].data(); }
+  float* current() const { return space_.spare.data(); }
+
+  bool running() const {
+    return input_.stats.source == NormStats::Source::kRunning;
+  }
 
   void use_running() const {
     for (size_t i = 0; i < network_.norms_.size(); ++i)
@@ -51,38 +56,43 @@ class Network::ForwardPass : public Network::Pass {
     return call;
   }
 
-  // The first and the second convolution of a block.
-  ConvCall first_call(size_t index) const {
-    ConvCall call;
-    call.input = input_of(index);
-    call.output = planes_of(network_.blocks_[index].first);
-    call.source.values = current();
-    return call;
-  }
-  ConvCall second_call(const Block& block) const {
-    ConvCall call;
-    call.input = planes_of(block.first);
-    call.output = planes_of(block.second);
-    return call;
-  }
-
-  // A sink that stores a norm layer's input, with statistics if need be.
-  void keep(size_t norm, Sink& sink, SumSlots*& sums, SumSlots& slots) const {
-    sink.out = raw(norm);
-    if (input_.stats.source == NormStats::Source::kRunning) return;
-    sink.kind = Sink::Kind::kStatistics;
-    sink.centre = state(norm).centre(norm_input(norm));
-    sums = &slots;
+  // Stores a norm layer's input, with statistics if need be.
+  void keep(size_t norm, ConvCall& call, SumSlots& slots) const {
+    call.sink.out = raw(norm);
+    if (running()) return;
+    call.sink.kind = Sink::Kind::kStatistics;
+    call.sink.centre = state(norm).centre(norm_input(norm));
+    call.sums = &slots;
   }
 
   // The statistics are complete: what the norm layer does is known.
   void settle(size_t norm, const SumSlots& sums) const {
-    if (input_.stats.source == NormStats::Source::kRunning) return;
+    if (running()) return;
     const Planes planes = planes_of(norm);
     state(norm).use_batch(
         norm_input(norm), input_.stats, sums.row(0, planes.channels),
         sums.row(1, planes.channels),
         static_cast<double>(planes.images * planes.height * planes.width));
+  }
+
+  void convolve(const Conv& conv, ConvCall call) const {
+    call.output = planes_of(conv.norm);
+    if (conv.winograd)
+      conv.winograd->forward(call, crew_);
+    else
+      conv.direct->forward(call, geometry(conv), crew_);
+  }
+
+  // A block's first convolution and the shortcut's, which reads the same.
+  void convolve_first(const Block& block, ConvCall first,
+                      const ConvCall& shortcut) const {
+    const bool apart = block.shortcut && block.shortcut->direct;
+    if (!apart) {
+      first.shortcut_sink = shortcut.sink;
+      first.shortcut_sums = shortcut.sums;
+    }
+    convolve(block.path.front(), first);
+    if (apart) convolve(*block.shortcut, shortcut);
   }
 
   // The end of what comes before block `next`, whose output the block reads.
@@ -97,11 +107,11 @@ class Network::ForwardPass : public Network::Pass {
       return end;
     }
     const Block& block = network_.blocks_[next - 1];
-    end.raw = raw(block.second);
-    end.scale = state(block.second).factor();
+    end.raw = raw(block.end());
+    end.scale = state(block.end()).factor();
     end.shift = block_offset(block);
-    end.other = block.shortcut ? raw(*block.shortcut) : current();
-    if (block.shortcut) end.other_scale = state(*block.shortcut).factor();
+    end.other = block.shortcut ? raw(block.shortcut->norm) : current();
+    if (block.shortcut) end.other_scale = state(block.shortcut->norm).factor();
     end.bits = space_.bits[next - 1].data();
     return end;
   }
@@ -109,31 +119,39 @@ class Network::ForwardPass : public Network::Pass {
   void run_block(size_t index) const {
     const Block& block = network_.blocks_[index];
     const BlockEnd end = end_before(index);
-    ConvCall first = first_call(index);
+    ConvCall first;
+    first.input = input_of(index);
+    first.source.values = current();
+    ConvCall shortcut = first;
     first.prepare = [&](Range images) {
       finish_block(end, first.input, images);
     };
-    keep(block.first, first.sink, first.sums, space_.sums);
+    keep(block.path[0].norm, first, space_.sums);
     if (block.shortcut)
-      keep(*block.shortcut, first.shortcut_sink, first.shortcut_sums,
-           space_.shortcut_sums);
-    block.conv1->forward(first, crew_);
-    settle(block.first, space_.sums);
-    if (block.shortcut) settle(*block.shortcut, space_.shortcut_sums);
+      keep(block.shortcut->norm, shortcut, space_.shortcut_sums);
+    convolve_first(block, first, shortcut);
+    settle(block.path[0].norm, space_.sums);
+    if (block.shortcut) settle(block.shortcut->norm, space_.shortcut_sums);
+    for (size_t i = 1; i < block.path.size(); ++i)
+      run_next(block.path[i - 1].norm, block.path[i]);
+  }
 
-    ConvCall second = second_call(block);
-    second.source.kind = Source::Kind::kNormRelu;
-    second.source.values = raw(block.first);
-    second.source.scale = state(block.first).factor();
-    second.source.shift = state(block.first).offset();
-    keep(block.second, second.sink, second.sums, space_.sums);
-    block.conv2->forward(second, crew_);
-    settle(block.second, space_.sums);
+  // A convolution that reads through the norm layer before it.
+  void run_next(size_t before, const Conv& conv) const {
+    ConvCall call;
+    call.input = planes_of(before);
+    call.source.kind = Source::Kind::kNormRelu;
+    call.source.values = raw(before);
+    call.source.scale = state(before).factor();
+    call.source.shift = state(before).offset();
+    keep(conv.norm, call, space_.sums);
+    convolve(conv, call);
+    settle(conv.norm, space_.sums);
   }
 
   void finish(float* features) const {
     const BlockEnd end = end_before(network_.blocks_.size());
-    const Planes planes = planes_of(network_.blocks_.back().second);
+    const Planes planes = planes_of(network_.blocks_.back().end());
     crew_.run(input_.count, [&](int64_t image, int64_t) {
       finish_block(end, planes, {image, image + 1});
       average_pool(current(), planes, {image, image + 1}, features);
@@ -149,24 +167,40 @@ class Network::ForwardPass : public Network::Pass {
     return sink;
   }
 
+  // The sum at a block's end, into current().
+  Sink norm_add_relu(const Block& block, const float* shortcut) const {
+    Sink sink = norm_relu(block.end(), current());
+    sink.kind = Sink::Kind::kNormAddRelu;
+    sink.shift = block_offset(block);
+    sink.other = block.shortcut ? shortcut : current();
+    if (block.shortcut) sink.other_scale = state(block.shortcut->norm).factor();
+    return sink;
+  }
+
   void infer_block(size_t index) const {
     const Block& block = network_.blocks_[index];
-    float* inner = space_.spare[1].data();
-    float* shortcut = inner + planes_of(block.first).size();
-    ConvCall first = first_call(index);
-    first.sink = norm_relu(block.first, inner);
-    first.shortcut_sink.out = shortcut;
-    block.conv1->forward(first, crew_);
-
-    ConvCall second = second_call(block);
-    second.source.values = inner;
-    second.sink = norm_relu(block.second, current());
-    second.sink.kind = Sink::Kind::kNormAddRelu;
-    second.sink.shift = block_offset(block);
-    second.sink.other = block.shortcut ? shortcut : current();
-    if (block.shortcut)
-      second.sink.other_scale = state(*block.shortcut).factor();
-    block.conv2->forward(second, crew_);
+    const Planes output = planes_of(block.end());
+    ConvCall call;
+    call.input = input_of(index);
+    call.source.values = current();
+    float* room = current() + std::max(call.input.size(), output.size());
+    ConvCall shortcut = call;
+    if (block.shortcut) {
+      shortcut.sink.out = room;
+      room += output.size();
+    }
+    for (const Conv& conv : block.path) {
+      const bool last = conv.norm == block.end();
+      call.sink = last ? norm_add_relu(block, shortcut.sink.out)
+                       : norm_relu(conv.norm, room);
+      if (conv.norm == block.path.front().norm)
+        convolve_first(block, call, shortcut);
+      else
+        convolve(conv, call);
+      call.input = planes_of(conv.norm);
+      call.source.values = room;
+      room += call.input.size();
+    }
   }
 };
 

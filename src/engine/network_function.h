@@ -11,12 +11,13 @@
 
 namespace sotta::engine {
 
-// A network with the workspaces of its passes.
+// A network with its weights and the workspaces of its passes.
 struct RunnableNetwork {
-  RunnableNetwork(const NetworkLayout& layout, std::vector<NormLayer> norms,
+  RunnableNetwork(const NetworkLayout& its_layout, std::vector<NormLayer> norms,
                   bool low_memory)
-      : network(layout, std::move(norms), low_memory) {}
+      : layout(its_layout), network(layout, std::move(norms), low_memory) {}
 
+  NetworkLayout layout;
   Network network;
   WorkspacePool spaces;
 };

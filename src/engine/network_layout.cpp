@@ -12,8 +12,7 @@ namespace sotta::engine {
 namespace {
 
 bool covered(const ResNetSpec& spec) {
-  if (spec.stem != ResNetSpec::Stem::kCifar ||
-      spec.block != ResNetSpec::Block::kBasic || spec.channels > kBlock)
+  if (spec.stem != ResNetSpec::Stem::kCifar || spec.channels > kBlock)
     return false;
   for (const int64_t width : spec.widths)
     if (width % kBlock != 0) return false;
@@ -40,10 +39,18 @@ class Reader {
             norms_.at(norm)};
   }
 
-  BlockLayout block(const std::string& name, int64_t stride) const {
-    BlockLayout block{layer(name + ".conv1", name + ".bn1", stride),
-                      layer(name + ".conv2", name + ".bn2", 1),
-                      {}};
+  // The stride is its first 3x3 convolution's, and the shortcut's.
+  BlockLayout block(const std::string& name, ResNetSpec::Block kind,
+                    int64_t stride) const {
+    const bool basic = kind == ResNetSpec::Block::kBasic;
+    BlockLayout block;
+    const auto add = [&](const std::string& number, int64_t step) {
+      block.path.push_back(
+          layer(name + ".conv" + number, name + ".bn" + number, step));
+    };
+    add("1", basic ? stride : 1);
+    add("2", basic ? 1 : stride);
+    if (!basic) add("3", 1);
     if (tensors_.count(name + ".downsample.0.weight"))
       block.shortcut =
           layer(name + ".downsample.0", name + ".downsample.1", stride);
@@ -89,7 +96,7 @@ std::optional<NetworkLayout> read_layout(const Classifier& model) {
     for (int64_t i = 0; i < spec->blocks[stage]; ++i)
       layout.blocks.push_back(reader.block(
           "layer" + std::to_string(stage + 1) + "." + std::to_string(i),
-          stage > 0 && i == 0 ? 2 : 1));
+          spec->block, stage > 0 && i == 0 ? 2 : 1));
   layout.classifier_weight = reader.tensor("fc.weight");
   layout.classifier_bias = reader.tensor("fc.bias");
   return layout;

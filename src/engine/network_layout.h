@@ -19,20 +19,20 @@ struct ConvNormLayout {
   size_t norm = 0;  // in the classifier's norm_layers()
 };
 
-// Two 3x3 convolutions; the shortcut has a 1x1 convolution exactly where the
-// first one has a stride.
+// Convolutions one after the other, to whose result the block's input is added:
+// as it is, or through the shortcut's 1x1 convolution.
 struct BlockLayout {
-  ConvNormLayout first, second;
+  std::vector<ConvNormLayout> path;
   std::optional<ConvNormLayout> shortcut;
 };
 
-// A residual network of basic blocks with CIFAR's stem.
+// A residual network of basic or bottleneck blocks with CIFAR's stem.
 struct NetworkLayout {
   ConvNormLayout stem;
   std::vector<BlockLayout> blocks;
   at::Tensor classifier_weight, classifier_bias;
 
-  int64_t features() const { return blocks.back().second.shape.outputs; }
+  int64_t features() const { return blocks.back().path.back().shape.outputs; }
 };
 
 // The layout of a classifier's network; none if the engine does not cover it.

@@ -18,10 +18,13 @@ class Network::Pass {
   Planes input_of(size_t block) const;
   Planes images() const;
 
+  const DirectLayer::Geometry& geometry(const Conv& conv) const {
+    return space_.geometry[conv.norm];
+  }
   float* raw(size_t norm) const { return space_.raw[norm].data(); }
   NormState& state(size_t norm) const { return space_.norms[norm]; }
 
-  // A block's two norm layers, whose offsets are added.
+  // The offset at a block's end: with a shortcut, two norm layers' together.
   const float* block_offset(const Block& block) const;
 
   const Network& network_;

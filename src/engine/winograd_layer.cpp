@@ -270,7 +270,7 @@ WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
     direction.main = {weights.main, shape.outputs, shape.inputs, tiling,
                       backward};
     plan(direction);
-    if (!strided) return;
+    if (!weights.shortcut) return;
     direction.shortcut = {weights.shortcut, shape.outputs, shape.inputs,
                           Tiling::kPlain, backward};
     plan_shortcut(direction);

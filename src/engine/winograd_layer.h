@@ -10,8 +10,8 @@
 
 namespace sotta::engine {
 
-// A 3x3 convolution of stride 1, or of stride 2 and with a shortcut's 1x1
-// convolution beside it, and the way back.
+// A 3x3 convolution of stride 1, or of stride 2 and perhaps with a shortcut's
+// 1x1 convolution beside it, and the way back.
 class WinogradLayer {
  public:
   // `weights` [outputs][inputs][3][3], and a shortcut's [outputs][inputs], must
@@ -20,7 +20,7 @@ class WinogradLayer {
   // and for the widest layers, they are made anew for each call.
   struct Weights {
     const float* main = nullptr;
-    const float* shortcut = nullptr;  // where the stride is 2
+    const float* shortcut = nullptr;  // with a stride of 2: may be there
   };
   WinogradLayer(const ConvShape& shape, const Weights& weights,
                 bool keep_transformed);

@@ -5,15 +5,6 @@
 namespace sotta::engine {
 namespace {
 
-int64_t spare_size(const LayerSizes& sizes) {
-  int64_t size = 0;
-  for (const Planes& planes : sizes.norms)
-    size = std::max(size, planes.image());
-  for (const size_t norm : sizes.strided)
-    size = std::max(size, 2 * sizes.norms[norm].image());
-  return size;
-}
-
 int64_t most_channels(const LayerSizes& sizes) {
   int64_t channels = 0;
   for (const Planes& planes : sizes.norms)
@@ -29,6 +20,7 @@ Workspace::Workspace(const LayerSizes& sizes, int64_t images,
       height(image_height),
       width(image_width),
       planes(sizes.norms),
+      spare(images * sizes.spare),
       block_offset(most_channels(sizes)) {
   for (const Planes& norm_planes : sizes.norms) {
     raw.emplace_back(images * norm_planes.image());
@@ -37,8 +29,6 @@ Workspace::Workspace(const LayerSizes& sizes, int64_t images,
   for (const size_t norm : sizes.blocks)
     bits.emplace_back(images * sizes.norms[norm].image() / kBlock * kBitBytes +
                       kBitPadding);
-  for (auto& buffer : spare)
-    buffer = FloatBuffer(images * spare_size(sizes));
 }
 
 void Workspace::hire(int64_t count) {

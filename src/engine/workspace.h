@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/crew.h"
+#include "engine/direct_layer.h"
 #include "engine/norm_state.h"
 #include "engine/planes.h"
 
@@ -13,9 +14,9 @@ namespace sotta::engine {
 
 // What a workspace has to hold for each layer of a network.
 struct LayerSizes {
-  std::vector<Planes> norms;    // inputs of the norm layers, for one image
-  std::vector<size_t> blocks;   // the norm layer at each block's end
-  std::vector<size_t> strided;  // of them, those of blocks with a stride
+  std::vector<Planes> norms;   // inputs of the norm layers, for one image
+  std::vector<size_t> blocks;  // the norm layer at each block's end
+  int64_t spare = 0;           // numbers on the way, for one image
 };
 
 // All memory of one pass through a network, for images of one size and up to a
@@ -38,11 +39,11 @@ struct Workspace {
   std::vector<NormState> norms;
   std::vector<Buffer<uint8_t>> bits;
 
-  // Activations or gradients: one of the largest layer, or two of a layer after
-  // a stride.
-  FloatBuffer spare[2];
+  // Activations or gradients on the way: as many as one block has at once.
+  FloatBuffer spare;
   FloatBuffer block_offset;  // of a block's two norm layers together
   SumSlots sums, shortcut_sums;
+  std::vector<DirectLayer::Geometry> geometry;  // by norm layer
 
   std::vector<WorkerScratch> workers;
   WorkerScratch shared;

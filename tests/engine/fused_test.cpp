@@ -112,8 +112,22 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"many_images", "resnet8", NormStats::running(), 67, 8, 8},
         Case{"deeper", "resnet20", NormStats::blended(0.05), 4, 8, 8},
         Case{"wide", "resnet18", NormStats::batch(), 4, 16, 16},
-        Case{"wide_running", "resnet18", NormStats::running(), 2, 8, 8}),
+        Case{"wide_running", "resnet18", NormStats::running(), 2, 8, 8},
+        Case{"narrow", "bottlenecks", NormStats::running(), 5, 16, 16},
+        Case{"narrow_batch", "bottlenecks", NormStats::batch(), 3, 13, 18},
+        Case{"narrow_blended", "bottlenecks", NormStats::blended(0.3), 9, 8, 8},
+        Case{"narrow_one", "bottlenecks", NormStats::batch(), 1, 16, 16}),
     [](const auto& one) { return one.param.name; });
+
+TEST(FusedClassifier, RunsResnet50) {
+  const at::Tensor images = make_images(2, 8, 8);
+  const Outcome expected =
+      run(*make_model("resnet50"), images, NormStats::running());
+  const Outcome found = run(*make_fused(make_model("resnet50"), false), images,
+                            NormStats::running());
+  expect_close(found.affine, expected.affine, 1e-3);
+  expect_close(found.images, expected.images, 1e-3);
+}
 
 TEST(FusedClassifier, NeedsNoTransformedWeights) {
   const auto reference = make_model("resnet8");

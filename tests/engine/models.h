@@ -14,10 +14,19 @@
 
 namespace sotta::engine {
 
+// A network by its name, or one that has all that ResNet50 has in small.
+inline ResNetSpec spec_of(const std::string& name, int64_t channels) {
+  if (name != "bottlenecks") return named_resnet(name, 10, channels);
+  ResNetSpec spec = named_resnet("resnet50", 10, channels);
+  spec.widths = {16, 32, 48};
+  spec.blocks = {2, 1, 2};
+  return spec;
+}
+
 // A network whose norm layers all do something; LibTorch runs it.
 inline std::unique_ptr<Classifier> make_model(const std::string& name,
                                               int64_t channels = 3) {
-  const ResNetSpec spec = named_resnet(name, 10, channels);
+  const ResNetSpec spec = spec_of(name, channels);
   ModelState state = random_resnet_state(spec, Rng(7));
   const auto draw = [&](const at::Tensor& like, const char* stream) {
     Rng rng = Rng(7).child(stream);

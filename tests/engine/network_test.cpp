@@ -16,15 +16,26 @@ TEST(NetworkLayout, FindsTheLayersOfACifarResnet) {
   ASSERT_EQ(layout->blocks.size(), 9);
   EXPECT_FALSE(layout->blocks[0].shortcut);
   ASSERT_TRUE(layout->blocks[3].shortcut);
-  EXPECT_EQ(layout->blocks[3].first.shape.stride, 2);
+  EXPECT_EQ(layout->blocks[3].path[0].shape.stride, 2);
   EXPECT_EQ(layout->blocks[3].shortcut->shape.kernel, 1);
-  EXPECT_EQ(model->norm_layers()[layout->blocks[3].second.norm].name,
+  EXPECT_EQ(model->norm_layers()[layout->blocks[3].path[1].norm].name,
             "layer2.0.bn2");
   EXPECT_EQ(layout->features(), 64);
 }
 
+TEST(NetworkLayout, BottlenecksHaveTheirStrideInTheMiddle) {
+  const auto layout = read_layout(*make_model("resnet50"));
+  ASSERT_TRUE(layout);
+  const BlockLayout& block = layout->blocks[3];
+  ASSERT_EQ(block.path.size(), 3);
+  EXPECT_EQ(block.path[0].shape.stride, 1);
+  EXPECT_EQ(block.path[1].shape.stride, 2);
+  EXPECT_EQ(block.path[2].shape.outputs, 512);
+  EXPECT_EQ(block.shortcut->shape.stride, 2);
+  EXPECT_EQ(layout->features(), 2048);
+}
+
 TEST(NetworkLayout, OtherNetworksAreNotCovered) {
-  EXPECT_FALSE(read_layout(*make_model("resnet50")));
   EXPECT_FALSE(read_layout(*make_model("resnet18-imagenet")));
 }
 

@@ -5,7 +5,8 @@
 
 namespace sotta::engine {
 
-// A convolution that Winograd's way does not fit: of 1x1 pixels.
+// A convolution that Winograd's way does not fit: of 1x1 pixels, and
+// ImageNet's stem.
 class DirectLayer {
  public:
   // `weights` [outputs][inputs][kernel][kernel] are read at construction only.

@@ -34,8 +34,8 @@ std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
          engine::fused_targets().empty()
              ? "needs a build with Highway and a processor with AVX2, AVX-512 "
                "or NEON"
-             : "expected a ResNet with CIFAR's stem, widths that are multiples "
-               "of 16, and float weights on the CPU");
+             : "expected a ResNet with widths that are multiples of 16 and "
+               "float weights on the CPU");
   return model;
 }
 

@@ -28,7 +28,7 @@ constexpr int64_t kSumRows = 3;
 // What a kernel does with a value v that it has computed.
 struct Sink {
   enum class Kind {
-    kStore,          // out = v
+    kStore,          // out = v + other
     kStatistics,     // out = v; sums of (v - centre) and of its square
     kNormRelu,       // out = max(scale * v + shift, 0)
     kNormAddRelu,    // out = max(scale * v + other_scale * other + shift, 0);
@@ -45,7 +45,7 @@ struct Sink {
   bool far = false;      // out is too large for the caches
   const float* scale = nullptr;
   const float* shift = nullptr;
-  const float* other = nullptr;  // added; the gradients': may be absent
+  const float* other = nullptr;  // but for kNormAddRelu: may be absent
   const float* other_scale = nullptr;
   const float* raw = nullptr;
   const float* centre = nullptr;

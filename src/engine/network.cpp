@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/max_pool.h"
 #include "engine/network_pass.h"
 
 namespace sotta::engine {
@@ -58,10 +59,14 @@ Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
     : norms_(std::move(norms)),
       channels_(layout.stem.shape.inputs),
       features_(layout.features()),
-      stem_norm_(layout.stem.norm),
-      stem_(std::make_unique<StemLayer>(layout.stem.shape,
-                                        weights_of(layout.stem))),
+      stem_{layout.stem.shape, layout.stem.norm, nullptr, nullptr},
+      pools_(layout.pools),
       pool_(std::make_unique<WorkerPool>()) {
+  const float* stem = weights_of(layout.stem);
+  if (layout.stem.shape.stride > 1)
+    stem_.direct = std::make_unique<DirectLayer>(layout.stem.shape, stem);
+  else
+    small_stem_ = std::make_unique<StemLayer>(layout.stem.shape, stem);
   for (const BlockLayout& block : layout.blocks)
     blocks_.push_back(make_block(block, low_memory));
 }
@@ -78,9 +83,15 @@ std::unique_ptr<Workspace> Network::make_workspace(int64_t images,
     if (conv.direct) geometry[conv.norm] = conv.direct->geometry(input);
     return sizes.norms[conv.norm] = conv.shape.output(input);
   };
-  Planes planes{1, norms_[stem_norm_].channels, height, width};
-  sizes.norms[stem_norm_] = planes;
+  const Planes image{1, channels_, height, width};
+  Planes planes = place(stem_, image);
   sizes.spare = planes.image();
+  if (stem_.direct) sizes.spare += image.image();
+  if (pools_) {
+    const Planes stem = planes;
+    sizes.pooled = planes = pooled_planes(stem);
+    sizes.spare = std::max(sizes.spare, stem.image() + planes.image());
+  }
   for (const Block& block : blocks_) {
     const Planes input = planes;
     int64_t spare = 0;
@@ -138,8 +149,9 @@ Planes Network::Pass::images() const {
 }
 
 Planes Network::Pass::input_of(size_t block) const {
-  return planes_of(block == 0 ? network_.stem_norm_
-                              : network_.blocks_[block - 1].end());
+  if (block > 0) return planes_of(network_.blocks_[block - 1].end());
+  const Planes stem = planes_of(network_.stem_.norm);
+  return network_.pools_ ? pooled_planes(stem) : stem;
 }
 
 const float* Network::Pass::block_offset(const Block& block) const {

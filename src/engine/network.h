@@ -92,8 +92,9 @@ class Network {
   std::vector<NormLayer> norms_;
   int64_t channels_;
   int64_t features_;
-  size_t stem_norm_;
-  std::unique_ptr<StemLayer> stem_;
+  Conv stem_;
+  std::unique_ptr<StemLayer> small_stem_;  // runs one without a stride
+  bool pools_;
   std::vector<Block> blocks_;
   std::unique_ptr<WorkerPool> pool_;
 };

@@ -1,3 +1,4 @@
+#include "engine/max_pool.h"
 #include "engine/network_pass.h"
 #include "engine/plane_ops.h"
 
@@ -14,15 +15,18 @@ class Network::BackwardPass : public Network::Pass {
     start();
     for (size_t i = network_.blocks_.size(); i-- > 0;)
       run_block(i);
+    if (network_.pools_) unpool();
     if (gradients_.images) finish_images();
   }
 
  private:
   // The gradient that was last written is at one end of the spare memory; what
   // does not fit its place is written at the other end.
-  float* here(const Planes& planes) const {
+  float* here(const Planes& planes) const { return end(low_, planes); }
+  float* there(const Planes& planes) const { return end(!low_, planes); }
+  float* end(bool low, const Planes& planes) const {
     return space_.spare.data() +
-           (low_ ? 0 : space_.spare.size() - planes.size());
+           (low ? 0 : space_.spare.size() - planes.size());
   }
 
   // From the features to the last block's output.
@@ -30,15 +34,23 @@ class Network::BackwardPass : public Network::Pass {
     const size_t last = network_.blocks_.size() - 1;
     const Planes planes = planes_of(network_.blocks_[last].end());
     const Sink sink = at_block_end(last, here(planes));
+    each_image(sink, planes, [&](Range one, const Sink& mine) {
+      spread_gradient(gradients_.features, planes, one, sink.out);
+      apply_sink(mine, planes, one, sink.out + one.begin * planes.image());
+    });
+    go_back_end(last);
+  }
+
+  // Calls work(image, sink) for every image, with a sink of its own, and adds
+  // up their sums.
+  template <class Work>
+  void each_image(const Sink& sink, const Planes& planes,
+                  const Work& work) const {
     space_.sums.reserve(input_.count, planes.channels);
     crew_.run(input_.count, [&](int64_t image, int64_t) {
-      const Range one{image, image + 1};
-      spread_gradient(gradients_.features, planes, one, sink.out);
-      apply_sink(with_slot(sink, &space_.sums, image, planes), planes, one,
-                 sink.out + image * planes.image());
+      work({image, image + 1}, with_slot(sink, &space_.sums, image, planes));
     });
     space_.sums.total(input_.count, planes.channels);
-    go_back_end(last);
   }
 
   // Through the ReLU and the sum at a block's end.
@@ -54,6 +66,12 @@ class Network::BackwardPass : public Network::Pass {
       sink.raw2 = raw(block.shortcut->norm);
       sink.centre2 = state(block.shortcut->norm).mean();
     }
+    return sink;
+  }
+
+  static Sink stored(float* out) {
+    Sink sink;
+    sink.out = out;
     return sink;
   }
 
@@ -140,8 +158,9 @@ class Network::BackwardPass : public Network::Pass {
     ConvCall call;
     call.output = input_of(index);
     call.source = through(first.norm, gradient);
-    call.sums = &space_.sums;
+    const bool to_pool = index == 0 && network_.pools_;
     call.sink = at_input(index);
+    if (!to_pool) call.sums = &space_.sums;
     if (!block.shortcut)
       call.sink.other = outer;
     else if (block.shortcut->direct)
@@ -151,15 +170,16 @@ class Network::BackwardPass : public Network::Pass {
     convolve(first, call);
     if (index > 0)
       go_back_end(index - 1);
-    else
-      go_back(network_.stem_norm_, 1);
+    else if (!to_pool)
+      go_back(network_.stem_.norm, 1);
   }
 
   // Through what comes before a block.
   Sink at_input(size_t index) const {
     float* out = here(input_of(index));
     if (index > 0) return at_block_end(index - 1, out);
-    return at_norm(network_.stem_norm_, gradients_.images ? out : nullptr);
+    if (network_.pools_) return stored(out);
+    return at_norm(network_.stem_.norm, gradients_.images ? out : nullptr);
   }
 
   // The shortcut's share of the gradient of a block's input.
@@ -168,17 +188,39 @@ class Network::BackwardPass : public Network::Pass {
     ConvCall call;
     call.output = input_of(index);
     call.source = through(shortcut.norm, outer);
-    call.sink.out = here(call.output);
+    call.sink = stored(here(call.output));
     convolve(shortcut, call);
     return call.sink.out;
   }
 
+  // From the pooled output of the stem to its norm layer.
+  void unpool() {
+    const float* gradient = here(input_of(0));
+    const size_t stem = network_.stem_.norm;
+    const Planes planes = planes_of(stem);
+    low_ = !low_;
+    const Sink sink = at_norm(stem, gradients_.images ? here(planes) : nullptr);
+    each_image(sink, planes, [&](Range one, const Sink& mine) {
+      unpool_gradient(gradient, space_.winners.data(), planes, one, mine);
+    });
+    go_back(stem, 1);
+  }
+
   void finish_images() const {
+    const Planes planes = images();
     ConvCall call;
-    call.input = planes_of(network_.stem_norm_);
-    call.output = images();
-    call.source = through(network_.stem_norm_, here(call.input));
-    network_.stem_->backward(call, gradients_.images, crew_);
+    call.input = planes_of(network_.stem_.norm);
+    call.output = planes;
+    call.source = through(network_.stem_.norm, here(call.input));
+    if (network_.small_stem_)
+      return network_.small_stem_->backward(call, gradients_.images, crew_);
+    call.sink = stored(there(planes));
+    convolve(network_.stem_, call);
+    const int64_t size = planes.channels * planes.height * planes.width;
+    crew_.run(input_.count, [&](int64_t image, int64_t) {
+      unblock_image(call.sink.out + image * planes.image(), planes,
+                    gradients_.images + image * size);
+    });
   }
 
   const NetworkGradients& gradients_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/max_pool.h"
 #include "engine/network_pass.h"
 #include "engine/plane_ops.h"
 
@@ -12,10 +13,10 @@ class Network::ForwardPass : public Network::Pass {
   // Keeps the norm layers' inputs.
   void run(float* features) const {
     if (running()) use_running();
-    ConvCall stem = stem_call();
-    keep(network_.stem_norm_, stem, space_.sums);
-    network_.stem_->forward(input_.images, stem, crew_);
-    settle(network_.stem_norm_, space_.sums);
+    ConvCall stem;
+    keep(network_.stem_.norm, stem, space_.sums);
+    convolve_stem(stem);
+    settle(network_.stem_.norm, space_.sums);
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       run_block(i);
     finish(features);
@@ -25,9 +26,7 @@ class Network::ForwardPass : public Network::Pass {
   // start and happens where its convolution writes.
   void infer(float* features) const {
     use_running();
-    ConvCall stem = stem_call();
-    stem.sink = norm_relu(network_.stem_norm_, current());
-    network_.stem_->forward(input_.images, stem, crew_);
+    infer_stem();
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       infer_block(i);
     const Planes planes = planes_of(network_.blocks_.back().end());
@@ -49,11 +48,20 @@ class Network::ForwardPass : public Network::Pass {
       state(i).use_running(norm_input(i));
   }
 
-  ConvCall stem_call() const {
-    ConvCall call;
-    call.input = images();
-    call.output = planes_of(network_.stem_norm_);
-    return call;
+  void convolve_stem(ConvCall call) const {
+    const Planes planes = call.input = images();
+    call.output = planes_of(network_.stem_.norm);
+    if (network_.small_stem_)
+      return network_.small_stem_->forward(input_.images, call, crew_);
+    float* blocked = current();
+    const int64_t size = planes.channels * planes.height * planes.width;
+    call.source.values = blocked;
+    call.prepare = [&](Range images) {
+      for (int64_t n = images.begin; n < images.end; ++n)
+        pad_image(input_.images + n * size, planes, /*border=*/0,
+                  blocked + n * planes.image());
+    };
+    convolve(network_.stem_, call);
   }
 
   // Stores a norm layer's input, with statistics if need be.
@@ -100,8 +108,8 @@ class Network::ForwardPass : public Network::Pass {
     BlockEnd end;
     end.out = current();
     if (next == 0) {
-      const NormState& norm = state(network_.stem_norm_);
-      end.raw = raw(network_.stem_norm_);
+      const NormState& norm = state(network_.stem_.norm);
+      end.raw = raw(network_.stem_.norm);
       end.scale = norm.factor();
       end.shift = norm.offset();
       return end;
@@ -124,7 +132,10 @@ class Network::ForwardPass : public Network::Pass {
     first.source.values = current();
     ConvCall shortcut = first;
     first.prepare = [&](Range images) {
-      finish_block(end, first.input, images);
+      if (index == 0 && network_.pools_)
+        pool_stem(images);
+      else
+        finish_block(end, first.input, images);
     };
     keep(block.path[0].norm, first, space_.sums);
     if (block.shortcut)
@@ -136,14 +147,26 @@ class Network::ForwardPass : public Network::Pass {
       run_next(block.path[i - 1].norm, block.path[i]);
   }
 
-  // A convolution that reads through the norm layer before it.
+  // What comes out of a norm layer, made while it is read.
+  Source through(size_t norm) const {
+    Source source;
+    source.kind = Source::Kind::kNormRelu;
+    source.values = raw(norm);
+    source.scale = state(norm).factor();
+    source.shift = state(norm).offset();
+    return source;
+  }
+
+  void pool_stem(Range images) const {
+    const size_t stem = network_.stem_.norm;
+    max_pool(through(stem), planes_of(stem), images, current(),
+             space_.winners.data());
+  }
+
   void run_next(size_t before, const Conv& conv) const {
     ConvCall call;
     call.input = planes_of(before);
-    call.source.kind = Source::Kind::kNormRelu;
-    call.source.values = raw(before);
-    call.source.scale = state(before).factor();
-    call.source.shift = state(before).offset();
+    call.source = through(before);
     keep(conv.norm, call, space_.sums);
     convolve(conv, call);
     settle(conv.norm, space_.sums);
@@ -175,6 +198,22 @@ class Network::ForwardPass : public Network::Pass {
     sink.other = block.shortcut ? shortcut : current();
     if (block.shortcut) sink.other_scale = state(block.shortcut->norm).factor();
     return sink;
+  }
+
+  void infer_stem() const {
+    const Planes planes = planes_of(network_.stem_.norm);
+    // Behind the images and what comes of them.
+    float* out = current();
+    if (network_.pools_) out += std::max(images().size(), input_of(0).size());
+    ConvCall stem;
+    stem.sink = norm_relu(network_.stem_.norm, out);
+    convolve_stem(stem);
+    if (!network_.pools_) return;
+    Source source;
+    source.values = out;
+    crew_.run(input_.count, [&](int64_t image, int64_t) {
+      max_pool(source, planes, {image, image + 1}, current(), nullptr);
+    });
   }
 
   void infer_block(size_t index) const {

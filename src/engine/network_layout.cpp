@@ -12,8 +12,7 @@ namespace sotta::engine {
 namespace {
 
 bool covered(const ResNetSpec& spec) {
-  if (spec.stem != ResNetSpec::Stem::kCifar || spec.channels > kBlock)
-    return false;
+  if (spec.channels > kBlock) return false;
   for (const int64_t width : spec.widths)
     if (width % kBlock != 0) return false;
   for (const int64_t blocks : spec.blocks)
@@ -91,7 +90,8 @@ std::optional<NetworkLayout> read_layout(const Classifier& model) {
 
   const Reader reader(model);
   NetworkLayout layout;
-  layout.stem = reader.layer("conv1", "bn1", 1);
+  layout.pools = spec->stem == ResNetSpec::Stem::kImagenet;
+  layout.stem = reader.layer("conv1", "bn1", layout.pools ? 2 : 1);
   for (size_t stage = 0; stage < spec->widths.size(); ++stage)
     for (int64_t i = 0; i < spec->blocks[stage]; ++i)
       layout.blocks.push_back(reader.block(

@@ -26,9 +26,10 @@ struct BlockLayout {
   std::optional<ConvNormLayout> shortcut;
 };
 
-// A residual network of basic or bottleneck blocks with CIFAR's stem.
+// A residual network of basic or bottleneck blocks.
 struct NetworkLayout {
   ConvNormLayout stem;
+  bool pools = false;  // the stem's output, as ImageNet's
   std::vector<BlockLayout> blocks;
   at::Tensor classifier_weight, classifier_bias;
 

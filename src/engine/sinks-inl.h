@@ -13,10 +13,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
+template <bool kAdd>
 struct StoreSink {
   explicit StoreSink(const Sink& sink) : of(sink) {}
   HWY_INLINE void begin(int64_t) {}
   HWY_INLINE void operator()(int64_t offset, Vec value) {
+    if (kAdd) value = hn::Add(value, load(of.other + offset));
     store(value, of.out + offset, of.far);
   }
   HWY_INLINE void end(int64_t) {}
@@ -144,7 +146,7 @@ HWY_INLINE void with_sink(const Sink& sink, const Work& work) {
   const bool adds = sink.other != nullptr, second = sink.raw2 != nullptr;
   switch (sink.kind) {
     case Sink::Kind::kStore:
-      return work(StoreSink(sink));
+      return adds ? work(StoreSink<true>(sink)) : work(StoreSink<false>(sink));
     case Sink::Kind::kStatistics:
       return work(StatisticsSink(sink));
     case Sink::Kind::kNormRelu:

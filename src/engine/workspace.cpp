@@ -20,6 +20,7 @@ Workspace::Workspace(const LayerSizes& sizes, int64_t images,
       height(image_height),
       width(image_width),
       planes(sizes.norms),
+      winners(images * sizes.pooled.image()),
       spare(images * sizes.spare),
       block_offset(most_channels(sizes)) {
   for (const Planes& norm_planes : sizes.norms) {

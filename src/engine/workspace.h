@@ -16,6 +16,7 @@ namespace sotta::engine {
 struct LayerSizes {
   std::vector<Planes> norms;   // inputs of the norm layers, for one image
   std::vector<size_t> blocks;  // the norm layer at each block's end
+  Planes pooled;               // of the stem's output; empty: not pooled
   int64_t spare = 0;           // numbers on the way, for one image
 };
 
@@ -34,10 +35,12 @@ struct Workspace {
   std::vector<Planes> planes;  // of the norm layers' inputs, for one image
 
   // Kept from the forward to the backward pass: the norm layers' inputs and
-  // factors, and which outputs of each block are positive.
+  // factors, which outputs of each block are positive, and which pixels were
+  // taken where the stem's output is pooled.
   std::vector<FloatBuffer> raw;
   std::vector<NormState> norms;
   std::vector<Buffer<uint8_t>> bits;
+  Buffer<uint8_t> winners;
 
   // Activations or gradients on the way: as many as one block has at once.
   FloatBuffer spare;

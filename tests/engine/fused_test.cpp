@@ -116,7 +116,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"narrow", "bottlenecks", NormStats::running(), 5, 16, 16},
         Case{"narrow_batch", "bottlenecks", NormStats::batch(), 3, 13, 18},
         Case{"narrow_blended", "bottlenecks", NormStats::blended(0.3), 9, 8, 8},
-        Case{"narrow_one", "bottlenecks", NormStats::batch(), 1, 16, 16}),
+        Case{"narrow_one", "bottlenecks", NormStats::batch(), 1, 16, 16},
+        Case{"large", "imagenet", NormStats::running(), 3, 64, 64},
+        Case{"large_batch", "imagenet", NormStats::batch(), 5, 33, 50},
+        Case{"large_blended", "imagenet", NormStats::blended(0.3), 2, 47, 32},
+        Case{"one_pixel", "imagenet", NormStats::running(), 2, 1, 1},
+        Case{"large_narrow", "imagenet-bottlenecks", NormStats::running(), 5,
+             40, 40},
+        Case{"large_narrow_batch", "imagenet-bottlenecks", NormStats::batch(),
+             3, 64, 37}),
     [](const auto& one) { return one.param.name; });
 
 TEST(FusedClassifier, RunsResnet50) {

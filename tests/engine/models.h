@@ -14,12 +14,18 @@
 
 namespace sotta::engine {
 
-// A network by its name, or one that has all that ResNet50 has in small.
+// A network that has a name, or ResNet8 with ImageNet's stem ("imagenet"),
+// ("imagenet-")"bottlenecks", or "uneven" widths.
 inline ResNetSpec spec_of(const std::string& name, int64_t channels) {
-  if (name != "bottlenecks") return named_resnet(name, 10, channels);
-  ResNetSpec spec = named_resnet("resnet50", 10, channels);
-  spec.widths = {16, 32, 48};
-  spec.blocks = {2, 1, 2};
+  if (name.rfind("resnet", 0) == 0) return named_resnet(name, 10, channels);
+  ResNetSpec spec = named_resnet("resnet8", 10, channels);
+  if (name.find("imagenet") != name.npos)
+    spec.stem = ResNetSpec::Stem::kImagenet;
+  if (name.find("bottlenecks") != name.npos) {
+    spec.block = ResNetSpec::Block::kBottleneck;
+    spec.blocks = {2, 1, 2};
+  }
+  if (name == "uneven") spec.widths = {16, 24, 48};
   return spec;
 }
 

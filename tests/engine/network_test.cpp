@@ -35,8 +35,16 @@ TEST(NetworkLayout, BottlenecksHaveTheirStrideInTheMiddle) {
   EXPECT_EQ(layout->features(), 2048);
 }
 
+TEST(NetworkLayout, ImagenetsStemHasAStrideAndPools) {
+  const auto layout = read_layout(*make_model("imagenet"));
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->stem.shape.kernel, 7);
+  EXPECT_EQ(layout->stem.shape.stride, 2);
+  EXPECT_TRUE(layout->pools);
+}
+
 TEST(NetworkLayout, OtherNetworksAreNotCovered) {
-  EXPECT_FALSE(read_layout(*make_model("resnet18-imagenet")));
+  EXPECT_FALSE(read_layout(*make_model("uneven")));
 }
 
 TEST(Network, WorkspacesFollowTheImagesSize) {

@@ -70,6 +70,17 @@ struct PlaneOps : ::testing::Test {
   }
 };
 
+TEST_F(PlaneOps, StoringAddsTheOtherBranch) {
+  for_every_target([&] {
+    Sink stored = sink(Sink::Kind::kStore);
+    expect_close(apply(stored), value, 0);
+    stored.other = others.data();
+    expect_close(apply(stored), make_array(planes, [&](const Place& at) {
+                   return value[at] + other[at];
+                 }));
+  });
+}
+
 TEST_F(PlaneOps, StatisticsAreSumsAboutTheCentre) {
   for_every_target([&] {
     expect_close(apply(sink(Sink::Kind::kStatistics)), value);

@@ -11,8 +11,8 @@ namespace sotta {
 // What runs a network. Methods do not notice which it is.
 struct EngineOptions {
   // "libtorch": LibTorch, the reference.
-  // "fused":    own kernels on the CPU for residual networks with CIFAR's
-  //             stem; see docs/engine.md.
+  // "fused":    own kernels on the CPU for residual networks; see
+  //             docs/engine.md.
   // "auto":     fused where it covers the network, else LibTorch.
   std::string name = "auto";
 

@@ -1,0 +1,101 @@
+#include "engine/max_pool.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/blocked.h"
+
+namespace sotta::engine {
+namespace {
+
+// Small whole numbers, so that many are equal.
+Array make_values(const Planes& planes) {
+  Rng rng(1);
+  return make_array(
+      planes, [&](const Place&) { return static_cast<float>(rng.below(4)); });
+}
+
+// Where the largest value of the window around row 2y, column 2x lies, by the
+// definition: the first one, row by row.
+Place largest(const Array& values, const Place& window) {
+  Place best{window.n, window.c, -1, -1};
+  for (int64_t y = 2 * window.y - 1; y <= 2 * window.y + 1; ++y)
+    for (int64_t x = 2 * window.x - 1; x <= 2 * window.x + 1; ++x) {
+      if (y < 0 || x < 0 || y >= values.sizes().height ||
+          x >= values.sizes().width)
+        continue;
+      const Place here{window.n, window.c, y, x};
+      if (best.y < 0 || values[here] > values[best]) best = here;
+    }
+  return best;
+}
+
+class MaxPool : public ::testing::TestWithParam<Planes> {
+ protected:
+  Planes planes = GetParam(), pooled = pooled_planes(planes);
+  Array values = make_values(planes);
+  FloatBuffer input = to_blocked(values), output{pooled.size()};
+  Buffer<uint8_t> winners{pooled.size()};
+};
+
+TEST_P(MaxPool, TakesTheLargest) {
+  Source source;
+  source.values = input.data();
+  const Array expected = make_array(pooled, [&](const Place& window) {
+    return values[largest(values, window)];
+  });
+  for_every_target([&] {
+    max_pool(source, planes, {0, 1}, output.data(), nullptr);
+    max_pool(source, planes, {1, 2}, output.data(), winners.data());
+    expect_close(from_blocked(output, pooled), expected, 0);
+  });
+}
+
+TEST_P(MaxPool, GivesTheGradientToTheFirstOfTheLargest) {
+  Source source;
+  source.values = input.data();
+  const Array gradient = random_array(pooled, 2);
+  const FloatBuffer gradients = to_blocked(gradient), result(planes.size());
+  Array expected(planes);
+  for_every_place(pooled, [&](const Place& window) {
+    expected[largest(values, window)] += gradient[window];
+  });
+  Sink sink;
+  sink.out = result.data();
+  for_every_target([&] {
+    max_pool(source, planes, {0, 2}, output.data(), winners.data());
+    unpool_gradient(gradients.data(), winners.data(), planes, {0, 1}, sink);
+    unpool_gradient(gradients.data(), winners.data(), planes, {1, 2}, sink);
+    expect_close(from_blocked(result, planes), expected, 0);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, MaxPool,
+                         ::testing::Values(Planes{2, 32, 8, 6},
+                                           Planes{2, 16, 7, 9},
+                                           Planes{2, 16, 1, 1},
+                                           Planes{2, 16, 2, 1}));
+
+TEST(MaxPooling, ReadsThroughANormLayer) {
+  const Planes planes{1, 16, 4, 4}, pooled = pooled_planes(planes);
+  const Array values = random_array(planes, 1);
+  const FloatBuffer input = to_blocked(values), output(pooled.size()),
+                    scale = random_vector(16, 2), shift = random_vector(16, 3);
+  const Array normed = make_array(planes, [&](const Place& at) {
+    return std::max(values[at] * scale.data()[at.c] + shift.data()[at.c], 0.0F);
+  });
+  Source source;
+  source.kind = Source::Kind::kNormRelu;
+  source.values = input.data();
+  source.scale = scale.data();
+  source.shift = shift.data();
+  for_every_target([&] {
+    max_pool(source, planes, {0, 1}, output.data(), nullptr);
+    expect_close(from_blocked(output, pooled),
+                 make_array(pooled, [&](const Place& window) {
+                   return normed[largest(normed, window)];
+                 }));
+  });
+}
+
+}  // namespace
+}  // namespace sotta::engine

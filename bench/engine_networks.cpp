@@ -1,0 +1,91 @@
+// Predictions and adapting passes of networks beside ResNet18-CIFAR, by the
+// fused engine and by LibTorch in turn; `ratio` is the median of the paired
+// ratios, LibTorch's time over the fused engine's.
+//   engine_networks [ROUNDS]
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/randint.h>
+
+#include "sotta/core/allocator.h"
+#include "sotta/core/threads.h"
+#include "sotta/engine/engine.h"
+#include "sotta/models/resnet.h"
+#include "sotta/nn/gradient.h"
+#include "sotta/nn/losses.h"
+
+#include "bench/paired.h"
+
+namespace {
+
+using namespace sotta;  // a program of its own
+
+std::unique_ptr<Classifier> make(const std::string& name,
+                                 const std::string& engine) {
+  const ResNetSpec spec = named_resnet(name, 10);
+  EngineOptions options;
+  options.name = engine;
+  return choose_engine(make_resnet(spec, random_resnet_state(spec, Rng(0)),
+                                   {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}),
+                       options);
+}
+
+at::Tensor predict(const Classifier& model, const at::Tensor& images) {
+  const at::NoGradGuard no_grad;
+  return model.forward(images, model.source(), NormStats::running()).logits;
+}
+
+// Forward with the batch's statistics, and back to the norm layers.
+void adapt(const Classifier& model, const at::Tensor& images) {
+  ModelState state = model.source();
+  state.affine = as_leaf(state.affine);
+  const auto result = model.forward(images, state, NormStats::batch());
+  gradient_of(entropy(result.logits).mean(), state.affine);
+}
+
+void compare(const std::string& name, int64_t count, int64_t side,
+             int64_t rounds) {
+  const auto libtorch = make(name, "libtorch"), fused = make(name, "fused");
+  const at::Tensor images =
+      at::randint(256, {count, 3, side, side}).to(at::kByte);
+  const at::Tensor expected = predict(*libtorch, images);
+  const double difference =
+      (predict(*fused, images) - expected).abs().max().item<double>() /
+      expected.abs().max().item<double>();
+  adapt(*libtorch, images);
+  adapt(*fused, images);
+
+  bench::Paired predictions, passes;
+  for (int64_t i = 0; i < rounds; ++i) {
+    predictions.run([&] { predict(*libtorch, images); },
+                    [&] { predict(*fused, images); });
+    passes.run([&] { adapt(*libtorch, images); },
+               [&] { adapt(*fused, images); });
+  }
+  const auto print = [&](const char* what, const bench::Paired& times) {
+    std::printf(
+        "%-18s %2d x %3d px  %-10s libtorch %7.1f ms  fused %7.1f ms"
+        "  ratio %.2f  by processor time %.2f\n",
+        name.c_str(), static_cast<int>(count), static_cast<int>(side), what,
+        times.first_ms(), times.second_ms(), times.ratio(), times.cpu_ratio());
+  };
+  print("predicting", predictions);
+  print("adapting", passes);
+  std::printf("%-18s largest difference of logits, relative: %.1e\n",
+              name.c_str(), difference);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  keep_freed_memory();
+  at::set_num_threads(static_cast<int>(available_cores()));
+  const int64_t rounds = argc > 1 ? std::atoi(argv[1]) : 5;
+  compare("resnet50", 8, 32, rounds);
+  compare("resnet18-imagenet", 8, 224, rounds);
+  compare("resnet50-imagenet", 8, 224, rounds);
+}

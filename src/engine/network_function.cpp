@@ -17,8 +17,13 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Images of one inference pass at most; larger batches go through in parts.
-constexpr int64_t kInferAtOnce = 64;
+// Images of one inference pass at most; larger batches go through in parts, of
+// large images in smaller ones, which take less memory.
+int64_t infer_at_once(const at::Tensor& images) {
+  constexpr int64_t kPixels = 64 * 32 * 32;
+  const int64_t wanted = kPixels / (images.size(2) * images.size(3));
+  return std::clamp<int64_t>(wanted, 32, 64);
+}
 
 // A workspace in use; it goes back when nobody needs it any more.
 class Lease : public torch::CustomClassHolder {
@@ -129,7 +134,7 @@ struct NetworkFunction : torch::autograd::Function<NetworkFunction> {
 at::Tensor infer(const std::shared_ptr<RunnableNetwork>& network,
                  const Tensors& tensors) {
   const int64_t count = tensors.images.size(0);
-  const int64_t part = std::min(count, kInferAtOnce);
+  const int64_t part = std::min(count, infer_at_once(tensors.images));
   const Lease lease(network, tensors.images, part);
   const int64_t features = lease.network().features();
   at::Tensor result = at::empty({count, features}, tensors.images.options());

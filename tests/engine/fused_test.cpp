@@ -120,6 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"large", "imagenet", NormStats::running(), 3, 64, 64},
         Case{"large_batch", "imagenet", NormStats::batch(), 5, 33, 50},
         Case{"large_blended", "imagenet", NormStats::blended(0.3), 2, 47, 32},
+        Case{"many_large", "imagenet", NormStats::running(), 34, 72, 72},
         Case{"one_pixel", "imagenet", NormStats::running(), 2, 1, 1},
         Case{"large_narrow", "imagenet-bottlenecks", NormStats::running(), 5,
              40, 40},

@@ -237,6 +237,23 @@ TEST_P(StridedLayer, ConvolvesWithItsShortcut) {
   });
 }
 
+TEST_P(StridedLayer, NeedsNoShortcut) {
+  const WinogradLayer alone({inputs_, outputs_, 3, 2},
+                            {weights_.data(), nullptr}, true);
+  const Array expected = naive_conv(images_, weights_, 2);
+  const FloatBuffer input = to_blocked(images_),
+                    output(expected.sizes().size());
+  ConvCall call;
+  call.input = images_.sizes();
+  call.output = expected.sizes();
+  call.source.values = input.data();
+  call.sink.out = output.data();
+
+  alone.forward(call, workers_.crew);
+
+  expect_close(from_blocked(output, call.output), expected);
+}
+
 TEST_P(StridedLayer, GoesBackThroughBothConvolutions) {
   const Planes input = images_.sizes();
   const Planes output{3, outputs_, (input.height + 1) / 2,

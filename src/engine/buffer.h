@@ -5,28 +5,39 @@
 #include <memory>
 #include <new>
 
+#include "engine/large_pages.h"
+
 namespace sotta::engine {
 
-// Memory for the kernels: aligned to the widest vectors and to cache lines. Not
-// initialised, so pages that are never touched cost nothing.
+// Memory for the kernels: aligned to the widest vectors, to cache lines and, if
+// large, to large pages. Not initialised, so pages that are never touched cost
+// nothing.
 template <class Number>
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(int64_t size)
-      : memory_(static_cast<Number*>(
-            ::operator new (static_cast<size_t>(size) * sizeof(Number),
-                            std::align_val_t{kAlignment}))),
-        size_(size) {}
+      : memory_(
+            static_cast<Number*>(::operator new(bytes(size), alignment(size))),
+            {size}),
+        size_(size) {
+    ask_for_large_pages(memory_.get(), bytes(size));
+  }
 
   Number* data() const { return memory_.get(); }
   int64_t size() const { return size_; }
 
  private:
-  static constexpr size_t kAlignment = 64;
+  static size_t bytes(int64_t size) {
+    return static_cast<size_t>(size) * sizeof(Number);
+  }
+  static std::align_val_t alignment(int64_t size) {
+    return std::align_val_t{bytes(size) < kLargePage ? 64 : kLargePage};
+  }
   struct Free {
+    int64_t size = 0;
     void operator()(Number* memory) const {
-      ::operator delete (memory, std::align_val_t{kAlignment});
+      ::operator delete(memory, alignment(size));
     }
   };
   std::unique_ptr<Number, Free> memory_;

@@ -84,7 +84,7 @@ DirectGeometry backward_geometry(const ConvShape& shape, const Planes& input,
 }
 
 FloatBuffer pack_taps(const ConvShape& shape, const float* weights,
-                      bool backward) {
+                      bool backward, bool turned) {
   const int64_t taps = shape.kernel * shape.kernel;
   const int64_t inputs = backward ? shape.outputs : shape.inputs;
   const int64_t outputs = backward ? shape.inputs : shape.outputs;
@@ -96,8 +96,9 @@ FloatBuffer pack_taps(const ConvShape& shape, const float* weights,
       for (int64_t t = 0; t < taps; ++t) {
         const int64_t to =
             t * tap_size + (o / kBlock * inputs + i) * kBlock + o % kBlock;
-        packed.data()[to] = backward ? weights[(i * outputs + o) * taps + t]
-                                     : weights[(o * inputs + i) * taps + t];
+        const int64_t tap = turned ? taps - 1 - t : t;
+        packed.data()[to] = backward ? weights[(i * outputs + o) * taps + tap]
+                                     : weights[(o * inputs + i) * taps + tap];
       }
   return packed;
 }

@@ -40,9 +40,10 @@ DirectGeometry backward_geometry(const ConvShape& shape, const Planes& input,
                                  int64_t images);
 
 // Weights [outputs][inputs][kernel][kernel] by tap, as DirectTerm reads them;
-// backward outputs and inputs change places. What fills up a last block is
+// backward outputs and inputs change places, and a way back that is itself a
+// convolution wants the kernel turned around. What fills up a last block is
 // zero.
 FloatBuffer pack_taps(const ConvShape& shape, const float* weights,
-                      bool backward);
+                      bool backward, bool turned = false);
 
 }  // namespace sotta::engine

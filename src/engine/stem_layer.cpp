@@ -2,32 +2,12 @@
 
 #include <algorithm>
 
+#include "engine/direct_geometry.h"
 #include "engine/plane_ops.h"
 #include "engine/stem_conv.h"
 
 namespace sotta::engine {
 namespace {
-
-// Weights by tap, [kernel^2][outputs / 16][inputs][16]; what fills up a last
-// block is zero. The way back is a convolution with the kernel turned around.
-FloatBuffer pack(const ConvShape& shape, const float* weights, bool backward) {
-  const int64_t taps = shape.kernel * shape.kernel;
-  const int64_t inputs = backward ? shape.outputs : shape.inputs;
-  const int64_t outputs = backward ? shape.inputs : shape.outputs;
-  const int64_t tap_size = blocks_of(outputs) * inputs * kBlock;
-  FloatBuffer packed(taps * tap_size);
-  std::fill_n(packed.data(), packed.size(), 0.0F);
-  for (int64_t o = 0; o < outputs; ++o)
-    for (int64_t i = 0; i < inputs; ++i)
-      for (int64_t t = 0; t < taps; ++t) {
-        const int64_t to =
-            t * tap_size + (o / kBlock * inputs + i) * kBlock + o % kBlock;
-        packed.data()[to] =
-            backward ? weights[(i * outputs + o) * taps + taps - 1 - t]
-                     : weights[(o * inputs + i) * taps + t];
-      }
-  return packed;
-}
 
 // Room for one image, padded, and its results.
 void ensure_image(const ConvCall& call, int64_t border, const Crew& crew) {
@@ -53,8 +33,8 @@ int64_t numbers_of_image(const Planes& planes) {
 
 StemLayer::StemLayer(const ConvShape& shape, const float* weights)
     : shape_(shape),
-      forward_(pack(shape, weights, false)),
-      backward_(pack(shape, weights, true)) {}
+      forward_(pack_taps(shape, weights, false)),
+      backward_(pack_taps(shape, weights, true, /*turned=*/true)) {}
 
 void StemLayer::forward(const float* images, const ConvCall& call,
                         const Crew& crew) const {

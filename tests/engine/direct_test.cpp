@@ -4,6 +4,7 @@
 
 #include "engine/direct_layer.h"
 #include "tests/engine/blocked.h"
+#include "tests/engine/summed_call.h"
 
 namespace sotta::engine {
 namespace {
@@ -71,30 +72,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Sizes{3, 16, 7, 2, 9, 10}, Sizes{16, 32, 3, 2, 5, 4}));
 
 TEST(DirectLayer, TakesSumsThatDoNotDependOnTheThreads) {
-  const Array images = random_array({5, 32, 12, 12}, 1);
   const Array weights = random_array({16, 32, 1, 1}, 2);
   const DirectLayer layer({32, 16, 1, 1}, weights.data());
-  const FloatBuffer input = to_blocked(images), output(5 * 16 * 144);
-  const FloatBuffer centre = random_vector(16, 3);
-  ConvCall call;
-  call.input = images.sizes();
-  call.output = {5, 16, 12, 12};
-  call.source.values = input.data();
-  call.sink.kind = Sink::Kind::kStatistics;
-  call.sink.out = output.data();
-  call.sink.centre = centre.data();
-
-  std::vector<std::vector<double>> sums;
-  for (const int64_t threads : {1, 2, 4}) {
-    SumSlots slots;
-    call.sums = &slots;
-    layer.forward(call, layer.geometry(call.input),
-                  CrewOfWorkers(threads).crew);
-    sums.emplace_back(slots.row(0, 16), slots.row(0, 16) + 32);
-  }
-
-  EXPECT_EQ(sums[0], sums[1]);
-  EXPECT_EQ(sums[0], sums[2]);
+  SummedCall().sums([&](const ConvCall& call, const Crew& crew) {
+    layer.forward(call, layer.geometry(call.input), crew);
+  });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "engine/winograd_layer.h"
 #include "tests/engine/blocked.h"
+#include "tests/engine/summed_call.h"
 
 namespace sotta::engine {
 namespace {
@@ -77,36 +78,20 @@ TEST(WinogradLayer, WideLayersConvolveToo) {
 }
 
 TEST(WinogradLayer, TakesSumsThatDoNotDependOnTheThreads) {
-  const Array images = random_array({5, 32, 12, 12}, 1);
   const Array weights = random_array({16, 32, 3, 3}, 2);
   const WinogradLayer layer({32, 16, 3, 1}, {weights.data(), nullptr}, true);
-  const FloatBuffer input = to_blocked(images), output(5 * 16 * 144);
-  const FloatBuffer centre = random_vector(16, 3);
-  ConvCall call;
-  call.input = images.sizes();
-  call.output = {5, 16, 12, 12};
-  call.source.values = input.data();
-  call.sink.kind = Sink::Kind::kStatistics;
-  call.sink.out = output.data();
-  call.sink.centre = centre.data();
+  SummedCall summed;
+  const auto sums = summed.sums([&](const ConvCall& call, const Crew& crew) {
+    layer.forward(call, crew);
+  });
 
-  std::vector<std::vector<double>> sums;
-  for (const int64_t threads : {1, 2, 4}) {
-    SumSlots slots;
-    call.sums = &slots;
-    layer.forward(call, CrewOfWorkers(threads).crew);
-    sums.emplace_back(slots.row(0, 16), slots.row(0, 16) + 32);
-  }
-
-  EXPECT_EQ(sums[0], sums[1]);
-  EXPECT_EQ(sums[0], sums[2]);
-  const Array expected = naive_conv(images, weights, 1);
+  const Array expected = naive_conv(summed.images, weights, 1);
   double sum = 0;
   for_every_place({5, 1, 12, 12}, [&](const Place& at) {
-    sum +=
-        static_cast<double>(expected[{at.n, 3, at.y, at.x}] - centre.data()[3]);
+    sum += static_cast<double>(expected[{at.n, 3, at.y, at.x}] -
+                               summed.centre.data()[3]);
   });
-  EXPECT_NEAR(sums[0][3], sum, 1e-2);
+  EXPECT_NEAR(sums[3], sum, 1e-2);
 }
 
 // More groups of tiles than images.

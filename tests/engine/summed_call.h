@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/conv_call.h"
+#include "tests/engine/blocked.h"
+
+namespace sotta::engine {
+
+// A convolution of five random images from 32 to 16 channels that takes sums
+// of its results.
+struct SummedCall {
+  SummedCall() {
+    call.input = images.sizes();
+    call.output = {5, 16, 12, 12};
+    call.source.values = input.data();
+    call.sink.kind = Sink::Kind::kStatistics;
+    call.sink.out = output.data();
+    call.sink.centre = centre.data();
+  }
+
+  // Of run(call, crew); expects the same at any number of threads.
+  template <class Run>
+  std::vector<double> sums(const Run& run) {
+    std::vector<std::vector<double>> found;
+    for (const int64_t threads : {1, 2, 4}) {
+      SumSlots slots;
+      call.sums = &slots;
+      run(call, CrewOfWorkers(threads).crew);
+      found.emplace_back(slots.row(0, 16), slots.row(0, 16) + 32);
+    }
+    EXPECT_EQ(found[0], found[1]);
+    EXPECT_EQ(found[0], found[2]);
+    return found[0];
+  }
+
+  const Array images = random_array({5, 32, 12, 12}, 1);
+  const FloatBuffer input = to_blocked(images);
+  const FloatBuffer output{5 * 16 * 144};
+  const FloatBuffer centre = random_vector(16, 3);
+  ConvCall call;
+};
+
+}  // namespace sotta::engine

@@ -1,5 +1,11 @@
 # One target for LibTorch, so that no other file names its variables.
 # Its headers count as system headers: warnings stay about our own code.
+# Kernels for GPUs are compiled by the compiler of all the rest: another one's
+# libraries would come into every program, a std::filesystem of its own with
+# them.
+if(NOT DEFINED CMAKE_CUDA_HOST_COMPILER)
+  set(CMAKE_CUDA_HOST_COMPILER "${CMAKE_CXX_COMPILER}")
+endif()
 find_package(Torch REQUIRED)
 add_library(sotta_torch INTERFACE)
 add_library(sotta::torch ALIAS sotta_torch)

@@ -95,7 +95,9 @@ class GpuNorm : public testing::OnGpu {
 TEST_F(GpuNorm, IsTheCpus) {
   expect_the_cpus({6, 16, 9, 33}, at::kFloat, 1e-4);
   expect_the_cpus({2, 64, 32, 32}, at::kFloat, 1e-4);
+  expect_the_cpus({64, 64, 32, 32}, at::kFloat, 1e-4);
   expect_the_cpus({3, 512, 4, 4}, at::kFloat, 1e-4);
+  expect_the_cpus({2, 1024, 2, 1}, at::kFloat, 1e-4);
 }
 
 TEST_F(GpuNorm, TakesChannelsItsKernelsDoNot) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/stack.h>
 
 #include "sotta/adapt/confidence_threshold.h"
 #include "sotta/core/checks.h"
@@ -68,7 +69,7 @@ class Sotta : public MemoryMethod {
     optimiser_->begin_step(state_.affine, replay_);
     // A memory that still fills has another size at almost every step.
     const bool full = images.size(0) == options_.memory_capacity;
-    const auto numbers = full ? step_(images) : make_step(images);
+    const at::Tensor numbers = (full ? step_(images) : make_step(images))[0];
     UpdateReport report;
     report.applied = true;
     report.loss = numbers[0];
@@ -83,8 +84,8 @@ class Sotta : public MemoryMethod {
     return report;
   }
 
-  // All device's work of an update. Gives the report's numbers: loss, norms of
-  // gradient and parameter change, those of the sharpness step.
+  // All device's work of an update. Gives the report's numbers, together: loss,
+  // norms of gradient and parameter change, those of the sharpness step.
   std::vector<at::Tensor> make_step(const at::Tensor& images) {
     const at::Tensor before = state_.affine.clone();
     Pass pass = run(images, before);
@@ -106,7 +107,7 @@ class Sotta : public MemoryMethod {
     numbers.push_back(state_.affine.sub(before).norm());
     numbers.insert(numbers.end(), sharpness_numbers.begin(),
                    sharpness_numbers.end());
-    return numbers;
+    return {at::stack(numbers)};
   }
 
   struct Pass {

@@ -37,4 +37,11 @@ at::Tensor PixelInput::normalise(const at::Tensor& images,
   return (as_floats(images) - mean_).div_(std_);
 }
 
+at::Tensor PixelInput::normalise_to_rows(const at::Tensor& images,
+                                         at::Device device,
+                                         at::ScalarType type) const {
+  check(images, device);
+  return pixel_rows(images, mean_, std_, type);
+}
+
 }  // namespace sotta

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/max_pool2d.h>
@@ -16,6 +17,7 @@
 #include "sotta/models/pixel_input.h"
 #include "sotta/nn/convolution.h"
 #include "sotta/nn/norm_relu.h"
+#include "sotta/nn/pixels.h"
 
 #include "models/resnet_plan.h"
 
@@ -51,14 +53,28 @@ std::vector<at::Tensor> cut_body(const ResNetPlan& plan, const at::Tensor& body,
   return tensors;
 }
 
+// A body's tensors, and the stem's kernels for pixel_rows().
+struct Kernels {
+  std::vector<at::Tensor> body;
+  at::Tensor wide_stem;  // undefined: pixels come as they are
+};
+
+// Inputs that are not there have zeros for kernels.
+at::Tensor widened(const at::Tensor& kernels) {
+  const int64_t more = pixel_row_width(kernels.scalar_type()) - kernels.size(1);
+  if (more < 0) return {};
+  return at::constant_pad_nd(kernels, {0, 0, 0, 0, 0, more})
+      .contiguous(at::MemoryFormat::ChannelsLast);
+}
+
 // One forward pass: the state's flat vectors cut into layers. Splitting a
 // vector is one autograd node, so the gradient of the whole vector comes back
 // in one piece.
 class Pass {
  public:
-  Pass(const ResNetPlan& plan, std::vector<at::Tensor> body,
-       const ModelState& state, NormStats stats, const Form& form)
-      : stats_(stats), form_(form), body_(std::move(body)) {
+  Pass(const ResNetPlan& plan, const Kernels& kernels, const ModelState& state,
+       NormStats stats, const Form& form)
+      : stats_(stats), form_(form), kernels_(kernels) {
     std::vector<int64_t> affine, channels;
     for (const auto& norm : plan.norms) {
       affine.insert(affine.end(), {norm.channels, norm.channels});
@@ -88,9 +104,7 @@ class Pass {
       vectors.batch_mean = batch_means_[n];
       vectors.batch_var = batch_vars_[n];
     }
-    return norm_relu(
-        convolution(input, body_[layer.conv], layer.stride, layer.padding),
-        vectors, stats_, after);
+    return norm_relu(convolve(input, layer), vectors, stats_, after);
   }
 
   // Images of one channel lie in both layouts at once; what comes after the
@@ -110,18 +124,28 @@ class Pass {
   }
 
   at::Tensor classify(const at::Tensor& features) const {
-    return at::linear(features, body_[body_.size() - 2].to(at::kFloat),
-                      body_.back().to(at::kFloat));
+    const auto& body = kernels_.body;
+    return at::linear(features, body[body.size() - 2].to(at::kFloat),
+                      body.back().to(at::kFloat));
   }
 
   at::Tensor batch_mean;
   at::Tensor batch_var;
 
  private:
+  at::Tensor convolve(const at::Tensor& input, const ConvNorm& layer) const {
+    const at::Tensor& weight = kernels_.body[layer.conv];
+    // Only the stem's input can be wider than its kernels.
+    return convolution(
+        input, input.size(1) == weight.size(1) ? weight : kernels_.wide_stem,
+        layer.stride, layer.padding);
+  }
+
   NormStats stats_;
   Form form_;
-  std::vector<at::Tensor> body_, affine_, running_mean_, running_var_,
-      batch_means_, batch_vars_;
+  const Kernels& kernels_;
+  std::vector<at::Tensor> affine_, running_mean_, running_var_, batch_means_,
+      batch_vars_;
 };
 
 class ResNetClassifier : public Classifier {
@@ -136,10 +160,11 @@ class ResNetClassifier : public Classifier {
         bfloat16_(precision == Precision::kBfloat16),
         channels_last_(source_.body.is_cuda() &&
                        precision != Precision::kFloat32) {
-    if (channels_last_)
-      converted_ =
-          cut_body(plan_, source_.body,
-                   {type_for(source_), at::MemoryFormat::ChannelsLast});
+    if (!channels_last_) return;
+    converted_.body =
+        cut_body(plan_, source_.body,
+                 {type_for(source_), at::MemoryFormat::ChannelsLast});
+    converted_.wide_stem = widened(converted_.body[plan_.stem.conv]);
   }
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
@@ -147,9 +172,19 @@ class ResNetClassifier : public Classifier {
     const Form form{type_for(state), channels_last_
                                          ? at::MemoryFormat::ChannelsLast
                                          : images.suggest_memory_format()};
-    const Pass pass(plan_, body_of(state, form), state, stats, form);
+    // Most methods never change the source's body: it is converted once.
+    const bool converted = channels_last_ && state.body.is_same(source_.body);
+    Kernels own;
+    if (!converted) own.body = cut_body(plan_, state.body, form);
+    const Kernels& kernels = converted ? converted_ : own;
+    const Pass pass(plan_, kernels, state, stats, form);
+    const at::Device device = state.affine.device();
+    const bool in_rows =
+        kernels.wide_stem.defined() && has_pixel_rows(images, form.type);
     at::Tensor x =
-        pass.stem(input_.normalise(images, state.affine.device()), plan_.stem);
+        pass.stem(in_rows ? input_.normalise_to_rows(images, device, form.type)
+                          : input_.normalise(images, device),
+                  plan_.stem);
     if (spec_.stem == ResNetSpec::Stem::kImagenet)
       x = at::max_pool2d(x, /*kernel_size=*/3, /*stride=*/2, /*padding=*/1);
     for (const auto& block : plan_.blocks)
@@ -184,22 +219,14 @@ class ResNetClassifier : public Classifier {
     return bfloat16_ ? at::kBFloat16 : state.body.scalar_type();
   }
 
-  // Most methods never change the source's body: it is converted once.
-  std::vector<at::Tensor> body_of(const ModelState& state,
-                                  const Form& form) const {
-    return channels_last_ && state.body.is_same(source_.body)
-               ? converted_
-               : cut_body(plan_, state.body, form);
-  }
-
   ResNetSpec spec_;
   ResNetPlan plan_;
   ModelState source_;
   Normalisation normalisation_;
   PixelInput input_;
   bool bfloat16_;
-  bool channels_last_;                 // always, not only for images that are
-  std::vector<at::Tensor> converted_;  // source_.body, if channels_last_
+  bool channels_last_;  // always, not only for images that are
+  Kernels converted_;   // source_.body, if channels_last_
 };
 
 void require_size(const at::Tensor& vector, int64_t size, const char* name) {

@@ -27,10 +27,10 @@ const char* to_text(Precision precision) {
 }
 
 void use_precision(Precision precision, at::Device device) {
-  const bool rounds = precision == Precision::kTf32;
-  if (rounds && !device.is_cuda())
+  if (precision == Precision::kTf32 && !device.is_cuda())
     fail(ErrorKind::kUnsupported, "precision",
          "tf32 is a format of GPUs, got device " + device.str());
+  const bool rounds = precision != Precision::kFloat32;
   at::globalContext().setAllowTF32CuDNN(rounds);
   at::globalContext().setAllowTF32CuBLAS(rounds);
 }

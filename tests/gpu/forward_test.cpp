@@ -1,8 +1,12 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include "sotta/models/weights.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
+#include "sotta/nn/pixels.h"
+#include "sotta/nn/precision.h"
 
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
@@ -19,6 +23,12 @@ class GpuForward : public testing::OnGpu {
     options.precision = precision;
     return make_classifier(testing::Golden("methods/network").file(), options,
                            "network");
+  }
+  static at::Tensor gradient(const Classifier& model, const at::Tensor& input) {
+    ModelState state = model.source().clone_norm();
+    state.affine = as_leaf(state.affine);
+    const auto result = model.forward(input, state, NormStats::batch());
+    return gradient_of(entropy(result.logits).mean(), state.affine).cpu();
   }
   const at::Tensor images =
       testing::Golden("methods/stream")["images"].narrow(0, 0, 16);
@@ -54,16 +64,45 @@ TEST_F(GpuForward, CoarserPrecisionsStayNear) {
 }
 
 TEST_F(GpuForward, GradientsAreTheCpus) {
-  const auto gradient = [&](const Classifier& model, at::Device device) {
-    ModelState state = model.source().clone_norm();
-    state.affine = as_leaf(state.affine);
-    const auto result =
-        model.forward(images.to(device), state, NormStats::batch());
-    return gradient_of(entropy(result.logits).mean(), state.affine).cpu();
-  };
   const auto on_cpu = network(at::kCPU), on_gpu = network(gpu);
-  EXPECT_TRUE(testing::close(gradient(*on_gpu, gpu),
-                             gradient(*on_cpu, at::kCPU), 1e-4, 1e-3));
+  EXPECT_TRUE(testing::close(gradient(*on_gpu, images.to(gpu)),
+                             gradient(*on_cpu, images), 1e-4, 1e-3));
+}
+
+// Channels last, a wider stem and own norm layers, without the rounding that
+// they come with.
+TEST_F(GpuForward, LayoutOfCoarserPrecisionsChangesNothing) {
+  const auto on_cpu = network(at::kCPU),
+             on_gpu = network(gpu, Precision::kTf32);
+  use_precision(Precision::kFloat32, gpu);
+  const auto logits = [&](const Classifier& model, const at::Tensor& input) {
+    return model.forward(input, model.source(), NormStats::running())
+        .logits.cpu();
+  };
+  EXPECT_TRUE(testing::close(logits(*on_gpu, images.to(gpu)),
+                             logits(*on_cpu, images), 1e-4));
+  EXPECT_TRUE(testing::close(gradient(*on_gpu, images.to(gpu)),
+                             gradient(*on_cpu, images), 1e-4, 1e-3));
+}
+
+TEST_F(GpuForward, PixelRowsAreTheNormalisedBytes) {
+  const at::Tensor bytes = images.to(gpu);
+  const int64_t channels = bytes.size(1);
+  const at::Tensor mean = at::full({1, channels, 1, 1}, 0.4,
+                                   at::TensorOptions(gpu).dtype(at::kFloat));
+  const at::Tensor std = mean * 0.5;
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    if (!has_pixel_rows(bytes, type)) GTEST_SKIP() << "built without kernels";
+    const at::Tensor rows = pixel_rows(bytes, mean, std, type);
+    EXPECT_EQ(rows.size(1), pixel_row_width(type));
+    EXPECT_TRUE(rows.narrow(1, 0, channels)
+                    .equal((as_floats(bytes) - mean).div(std).to(type)));
+    EXPECT_EQ(rows.narrow(1, channels, rows.size(1) - channels)
+                  .abs()
+                  .sum()
+                  .item<float>(),
+              0);
+  }
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(Precision, OtherNamesAreRefused) {
                [] { parse_precision("fp16"); });
 }
 
-TEST(Precision, OnlyTf32LetsAGpuRound) {
+TEST(Precision, CoarserOnesLetAGpuRound) {
   const auto may_round = [](Precision precision) {
     use_precision(precision, at::Device(at::kCUDA, 0));
     EXPECT_EQ(at::globalContext().allowTF32CuDNN(),
@@ -29,8 +29,8 @@ TEST(Precision, OnlyTf32LetsAGpuRound) {
     return at::globalContext().allowTF32CuDNN();
   };
   EXPECT_TRUE(may_round(Precision::kTf32));
-  EXPECT_FALSE(may_round(Precision::kBfloat16));
-  EXPECT_TRUE(may_round(Precision::kTf32));
+  EXPECT_FALSE(may_round(Precision::kFloat32));
+  EXPECT_TRUE(may_round(Precision::kBfloat16));
   EXPECT_FALSE(may_round(Precision::kFloat32));
 }
 

@@ -21,6 +21,11 @@ class PixelInput {
   // for images of another type, device or channel count.
   at::Tensor normalise(const at::Tensor& images, at::Device device) const;
 
+  // The same as rows of `type`, for a first convolution whose kernels are as
+  // wide: see pixel_rows().
+  at::Tensor normalise_to_rows(const at::Tensor& images, at::Device device,
+                               at::ScalarType type) const;
+
  private:
   void check(const at::Tensor& images, at::Device device) const;
 

@@ -11,7 +11,8 @@ namespace sotta {
 enum class Precision {
   kFloat32,   // "fp32"
   kTf32,      // "tf32": a GPU rounds their factors to 10 bits
-  kBfloat16,  // "bf16": what comes in and goes out has 7 bits
+  kBfloat16,  // "bf16": of convolutions, what comes in and goes out has 7 bits;
+              // other products as with tf32
 };
 
 // Throws Error(kInvalid) for another text.

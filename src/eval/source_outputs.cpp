@@ -44,6 +44,11 @@ class ReplayedMethod : public Method {
 
   UpdateReport update() override { return method_->update(); }
 
+  void drop_window(int64_t next) override {
+    position_ = next;
+    method_->drop_window(next);
+  }
+
   void exchange(StateArchive& archive) override {
     archive("replay.position", position_);
     method_->exchange(archive);

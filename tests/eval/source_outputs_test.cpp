@@ -38,28 +38,46 @@ Bench make_bench() {
   return bench;
 }
 
-class ReplayedMethod : public ::testing::TestWithParam<const char*> {};
+class ReplayedMethod : public ::testing::TestWithParam<const char*> {
+ protected:
+  static void expect_same_bits(const std::string& method,
+                               const GuardOptions& guard) {
+    const Bench bench = make_bench();
+    MethodContext context;
+    context.model = bench.model;
+    context.update_interval = 8;
+    Stream whole(bench.plan, bench.sources);
+    const auto outputs = std::make_shared<const SourceOutputs>(
+        source_outputs(*bench.model, *bench.plan, whole));
+    EXPECT_GT(outputs->seconds, 0);
+
+    Adapter direct(method, make_method(method, context), context, guard);
+    Adapter replayed(
+        method,
+        make_replayed_method(method, context, Preset::kClean, {}, outputs),
+        context, guard);
+    Stream stream(bench.plan, bench.sources);
+    while (stream.position() < stream.size()) {
+      const at::Tensor images = stream.next(8);
+      EXPECT_TRUE(
+          direct.step(images).logits.equal(replayed.step(images).logits));
+    }
+  }
+};
 
 TEST_P(ReplayedMethod, PredictsTheSameBits) {
-  const Bench bench = make_bench();
-  MethodContext context;
-  context.model = bench.model;
-  context.update_interval = 8;
-  Stream whole(bench.plan, bench.sources);
-  const auto outputs = std::make_shared<const SourceOutputs>(
-      source_outputs(*bench.model, *bench.plan, whole));
+  expect_same_bits(GetParam(), {});
+}
 
-  Adapter direct(GetParam(), make_method(GetParam(), context), context);
-  Adapter replayed(
-      GetParam(),
-      make_replayed_method(GetParam(), context, Preset::kClean, {}, outputs),
-      context);
-  Stream stream(bench.plan, bench.sources);
-  while (stream.position() < stream.size()) {
-    const at::Tensor images = stream.next(8);
-    EXPECT_TRUE(direct.step(images).logits.equal(replayed.step(images).logits));
+TEST_P(ReplayedMethod, PredictsTheSameBitsWhenAGuardPutsItBack) {
+  GuardOptions guard;
+  guard.history = 1;
+  guard.max_class_share = 0.01;  // trips in every window
+  for (const char* action : {"skip", "rollback", "reset"}) {
+    SCOPED_TRACE(action);
+    guard.action = action;
+    expect_same_bits(GetParam(), guard);
   }
-  EXPECT_GT(outputs->seconds, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, ReplayedMethod,

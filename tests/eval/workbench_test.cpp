@@ -79,6 +79,20 @@ TEST(Workbench, SharedWorkChangesNothing) {
         << cell.method;
 }
 
+TEST(Workbench, AGuardDoesNotChangeWhatTheSourceModelSees) {
+  const TinyBench tiny;
+  Grid grid = tiny.grid();
+  grid.rows = {{"", "source", {}}};
+  Cell cell = first_cell(grid);
+  const RunRecord free = run(cell, tiny);
+  cell.guard.action = "reset";
+  cell.guard.history = 1;
+  cell.guard.max_class_share = 0.01;  // trips in every window
+  const RunRecord guarded = run(cell, tiny);
+  EXPECT_EQ(guarded.correct, free.correct);
+  EXPECT_EQ(guarded.calibration_error, free.calibration_error);
+}
+
 TEST(Workbench, ScreensWithOdinIfAThresholdIsSet) {
   const TinyBench tiny;
   Grid grid = tiny.grid();

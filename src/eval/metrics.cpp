@@ -14,9 +14,16 @@ double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : kNone;
 }
 
+// NaN goes to the first bin, which std::clamp would not see to.
 size_t bin_of(double place, int64_t bins) {
   return static_cast<size_t>(
-      std::clamp(place, 0.0, static_cast<double>(bins - 1)));
+      std::fmin(std::fmax(place, 0.0), static_cast<double>(bins - 1)));
+}
+
+// Then there is no order to speak of.
+bool any_nan(const std::vector<float>& scores) {
+  return std::any_of(scores.begin(), scores.end(),
+                     [](float score) { return std::isnan(score); });
 }
 
 }  // namespace
@@ -78,6 +85,7 @@ void Histogram::add(double value) {
 }
 
 double area_under_roc(std::vector<float> wanted, std::vector<float> others) {
+  if (any_nan(wanted) || any_nan(others)) return kNone;
   std::sort(wanted.begin(), wanted.end());
   std::sort(others.begin(), others.end());
   double won = 0;  // pairs, ties half
@@ -97,7 +105,7 @@ double area_under_roc(std::vector<float> wanted, std::vector<float> others) {
 
 double false_positives_at_95(std::vector<float> wanted,
                              const std::vector<float>& others) {
-  if (wanted.empty()) return kNone;
+  if (wanted.empty() || any_nan(wanted) || any_nan(others)) return kNone;
   std::sort(wanted.begin(), wanted.end(), std::greater<>());
   // The smallest count that is 95 % or more, in whole numbers.
   const size_t needed = (wanted.size() * 95 + 99) / 100;

@@ -1,11 +1,14 @@
 #include "sotta/eval/metrics.h"
 
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
 namespace sotta {
 namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 TEST(ConfusionCounts, GivesAccuracyAndTheMeanF1OfClasses) {
   ConfusionCounts counts(3);
@@ -68,6 +71,21 @@ TEST(Histogram, CountsWithBothEndsInside) {
   EXPECT_EQ(histogram.counts(), (std::vector<double>{2, 1, 1, 2}));
 }
 
+// A method that has diverged is sure of nothing.
+TEST(Histogram, CountsWhatIsNoNumberInTheFirstBin) {
+  Histogram histogram(2);
+  histogram.add(static_cast<double>(kNaN));
+  histogram.add(1);
+  EXPECT_EQ(histogram.counts(), (std::vector<double>{1, 1}));
+}
+
+TEST(Calibration, IsUnknownWhereAConfidenceIsNoNumber) {
+  Calibration calibration;
+  calibration.add(0.5, true);
+  calibration.add(static_cast<double>(kNaN), true);
+  EXPECT_TRUE(std::isnan(calibration.error()));
+}
+
 TEST(AreaUnderRoc, IsTheShareOfPairsInTheRightOrder) {
   // 0.9 is above both others, 0.4 above one.
   EXPECT_DOUBLE_EQ(area_under_roc({0.9f, 0.4f}, {0.5f, 0.1f}), 75);
@@ -82,6 +100,11 @@ TEST(AreaUnderRoc, CountsTiesHalf) {
 TEST(AreaUnderRoc, NeedsBothSides) {
   EXPECT_TRUE(std::isnan(area_under_roc({0.5f}, {})));
   EXPECT_TRUE(std::isnan(area_under_roc({}, {0.5f})));
+}
+
+TEST(AreaUnderRoc, IsUnknownWhereAScoreIsNoNumber) {
+  EXPECT_TRUE(std::isnan(area_under_roc({0.5f, kNaN, 0.4f}, {0.3f})));
+  EXPECT_TRUE(std::isnan(area_under_roc({0.5f}, {0.3f, kNaN})));
 }
 
 TEST(FalsePositivesAt95, LetsNinetyFivePercentOfTheWantedPass) {
@@ -100,6 +123,11 @@ TEST(FalsePositivesAt95, FewWantedMustAllPass) {
   EXPECT_DOUBLE_EQ(false_positives_at_95({0.9f, 0.2f}, {0.3f, 0.1f}), 50);
   EXPECT_TRUE(std::isnan(false_positives_at_95({}, {0.3f})));
   EXPECT_TRUE(std::isnan(false_positives_at_95({0.3f}, {})));
+}
+
+TEST(FalsePositivesAt95, AreUnknownWhereAScoreIsNoNumber) {
+  EXPECT_TRUE(std::isnan(false_positives_at_95({0.5f, kNaN}, {0.3f})));
+  EXPECT_TRUE(std::isnan(false_positives_at_95({0.5f}, {0.3f, kNaN})));
 }
 
 }  // namespace

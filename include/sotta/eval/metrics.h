@@ -51,7 +51,7 @@ class Calibration {
 };
 
 // Counts over equal bins of 0 .. 1; values on the border of two belong to the
-// upper one, 1 to the last.
+// upper one, 1 to the last, NaN to the first.
 class Histogram {
  public:
   explicit Histogram(int64_t bins);
@@ -63,7 +63,8 @@ class Histogram {
   std::vector<double> counts_;
 };
 
-// How well a score tells the wanted (which should score high) from the others.
+// How well a score tells the wanted (which should score high) from the others;
+// NaN if one of the scores is.
 
 // The area under the receiver operating characteristic: the chance that a
 // wanted one scores above another, a tie counting half.

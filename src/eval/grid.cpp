@@ -1,6 +1,7 @@
 #include "sotta/eval/grid.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <sstream>
 
@@ -36,6 +37,19 @@ GridRow parse_row(const std::string& text, const std::string& subject) {
   for (size_t i = 1; i < words.size(); ++i)
     row.changes.push_back(parse_change(words[i], subject));
   return row;
+}
+
+// Where the name of a variant ends: at the first colon that ends a word. Within
+// a word it belongs to a value, as in foreign=mnist:train.
+size_t end_of_name(const std::string& text) {
+  const auto within_word = [&](size_t at) {
+    return at + 1 < text.size() &&
+           std::isspace(static_cast<unsigned char>(text[at + 1])) == 0;
+  };
+  auto colon = text.find(':');
+  while (colon != std::string::npos && within_word(colon))
+    colon = text.find(':', colon + 1);
+  return colon;
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -84,8 +98,7 @@ std::vector<GridRow> resolve_methods(const GridRow& row) {
 
 std::string model_of_seed(std::string file, int64_t seed) {
   const std::string mark = "{seed}";
-  const auto at = file.find(mark);
-  if (at != std::string::npos)
+  for (auto at = file.find(mark); at != std::string::npos; at = file.find(mark))
     file.replace(at, mark.size(), std::to_string(seed));
   return file;
 }
@@ -175,7 +188,7 @@ std::pair<std::string, std::string> parse_change(const std::string& word,
 }
 
 GridRow parse_variant(const std::string& text) {
-  const auto colon = text.find(':');
+  const auto colon = end_of_name(text);
   if (colon != std::string::npos) {
     GridRow row = parse_row(text.substr(colon + 1), "variant \"" + text + "\"");
     row.variant = text.substr(0, colon);

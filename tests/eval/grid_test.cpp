@@ -38,6 +38,18 @@ TEST(ParseVariant, IsNamedAfterItsOptionsOtherwise) {
             "memory=fifo sharpness=false");
 }
 
+TEST(ParseVariant, AColonWithinAWordEndsNoName) {
+  const GridRow plain = parse_variant("sotta foreign=mnist:train");
+  EXPECT_EQ(plain.method, "sotta");
+  EXPECT_EQ(plain.variant, "foreign=mnist:train");
+  EXPECT_EQ(plain.changes, (Changes{{"foreign", "mnist:train"}}));
+
+  const GridRow named = parse_variant("1:1 mix: sotta foreign=folder:a");
+  EXPECT_EQ(named.variant, "1:1 mix");
+  EXPECT_EQ(named.method, "sotta");
+  EXPECT_EQ(named.changes, (Changes{{"foreign", "folder:a"}}));
+}
+
 TEST(ParseVariant, RefusesWhatIsNoRow) {
   expect_error(ErrorKind::kInvalid, "expected a method",
                [] { parse_variant("HC:"); });
@@ -76,6 +88,12 @@ TEST(Expand, CrossesRowsScenariosCorruptionsAndSeeds) {
   EXPECT_EQ(cells[4].model, "net_s1.safetensors");
   EXPECT_EQ(cells[7].stream.corruptions, "fog");
   EXPECT_EQ(cells[8].stream.corruptions, "");
+}
+
+TEST(Expand, EverySeedInTheModelsNameIsReplaced) {
+  Grid grid = small_grid();
+  grid.model = "seed{seed}/net_s{seed}.safetensors";
+  EXPECT_EQ(expand(grid)[4].model, "seed1/net_s1.safetensors");
 }
 
 TEST(Expand, AllStandsForEveryMethodScenarioAndTheFifteenCorruptions) {

@@ -22,8 +22,8 @@ std::pair<std::string, std::string> parse_change(const std::string& text,
                                                  const std::string& subject);
 
 // Reads "HC + ESM: sotta memory=confident_fifo frozen=": a name, a method,
-// options. Without a name the options are the name. Throws Error(kInvalid) for
-// anything else.
+// options. A name ends in a colon and a space; without one the options are the
+// name. Throws Error(kInvalid) for anything else.
 GridRow parse_variant(const std::string& text);
 
 // Reads "sotta min_confidence=0.5,0.9,0.99": one row per value, named
@@ -35,7 +35,7 @@ std::vector<GridRow> parse_sweep(const std::string& text);
 struct Grid {
   std::string dataset;
 
-  // Weights file; "{seed}" in its name stands for the seed.
+  // Weights file; every "{seed}" in its name stands for the seed.
   std::string model;
 
   std::string preset = "clean";

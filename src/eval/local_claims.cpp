@@ -7,6 +7,7 @@ class LocalClaims : public CellClaims {
  public:
   Answer claim(const std::string&) override { return Answer::kMine; }
   void finish(const std::string&) override {}
+  void mark_failed(const std::string&) override {}
   void release(const std::string&) override {}
 };
 

@@ -109,6 +109,9 @@ class GridRun {
         case CellClaims::Answer::kDone:
           ++outcome_.progress.done;
           break;
+        case CellClaims::Answer::kFailed:
+          note_failure(next.cell, "failed in another process");
+          break;
         case CellClaims::Answer::kTaken:
           pending_.push_back(std::move(next));
           ++taken;
@@ -141,9 +144,13 @@ class GridRun {
         keep(next.identity, result.record);
     } catch (const std::exception& error) {
       const std::lock_guard lock(mutex_);
-      outcome_.failures.push_back(cell_name(next.cell) + ": " + error.what());
-      tell_others([&] { claims_.finish(next.identity); });
+      note_failure(next.cell, error.what());
+      tell_others([&] { claims_.mark_failed(next.identity); });
     }
+  }
+
+  void note_failure(const Cell& cell, const std::string& reason) {
+    outcome_.failures.push_back(cell_name(cell) + ": " + reason);
   }
 
   void keep(const std::string& identity, const RunRecord& record) {

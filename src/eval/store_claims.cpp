@@ -17,6 +17,7 @@ namespace {
 
 constexpr char kFree[] = "free";
 constexpr char kDone[] = "done";
+constexpr char kFailed[] = "failed";
 
 std::string cell_key(const std::string& identity) {
   return "sotta/cell/" + short_identity(identity);
@@ -65,6 +66,9 @@ class LivingClaims : public CellClaims {
   }
   void finish(const std::string& identity) override {
     claims_.finish(identity);
+  }
+  void mark_failed(const std::string& identity) override {
+    claims_.mark_failed(identity);
   }
   void release(const std::string& identity) override {
     claims_.release(identity);
@@ -122,14 +126,19 @@ StoreClaims::StoreClaims(std::shared_ptr<KeyStore> store,
 CellClaims::Answer StoreClaims::claim(const std::string& identity) {
   const std::string key = cell_key(identity);
   std::string owner = store_->compare_set(key, "", mine_);
-  if (owner != mine_ && owner != kDone && abandoned(owner))
+  if (owner != mine_ && abandoned(owner))
     owner = store_->compare_set(key, owner, mine_);
   if (owner == mine_) return Answer::kMine;
-  return owner == kDone ? Answer::kDone : Answer::kTaken;
+  if (owner == kDone) return Answer::kDone;
+  return owner == kFailed ? Answer::kFailed : Answer::kTaken;
 }
 
 void StoreClaims::finish(const std::string& identity) {
   store_->set(cell_key(identity), kDone);
+}
+
+void StoreClaims::mark_failed(const std::string& identity) {
+  store_->set(cell_key(identity), kFailed);
 }
 
 void StoreClaims::release(const std::string& identity) {
@@ -155,6 +164,7 @@ bool StoreClaims::alone() {
 
 bool StoreClaims::abandoned(const std::string& owner) {
   if (owner == kFree) return true;
+  if (owner == kDone || owner == kFailed) return false;
   std::istringstream in(owner);
   std::string state;
   int64_t rank = -1;

@@ -13,9 +13,9 @@
 namespace sotta {
 
 // Claims in a key-value store. A cell's key is absent (nobody's), "free" (given
-// back), "run RANK NONCE" or "done". A rank shows that it lives by counting up
-// a key of its own; whoever sees it stand still for too long may take over its
-// cells.
+// back), "run RANK NONCE", "done" or "failed". A rank shows that it lives by
+// counting up a key of its own; whoever sees it stand still for too long may
+// take over its cells.
 class StoreClaims : public CellClaims {
  public:
   // `now` gives seconds of a clock that never goes back; `nonce` tells this
@@ -25,6 +25,7 @@ class StoreClaims : public CellClaims {
 
   Answer claim(const std::string& identity) override;
   void finish(const std::string& identity) override;
+  void mark_failed(const std::string& identity) override;
   void release(const std::string& identity) override;
 
   void beat();   // a sign of life

@@ -1,6 +1,7 @@
 #include "sotta/eval/run_grid.h"
 
 #include <fstream>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -124,20 +125,28 @@ TEST(RunGrid, AFailedCellDoesNotStopTheOthers) {
             std::string::npos);
 }
 
-// Another process that has one cell and has finished a second.
+// Another process that is at one cell, has finished a second and could not run
+// a third.
 class OtherProcess : public CellClaims {
  public:
   Answer claim(const std::string& identity) override {
     if (identity == finished) return Answer::kDone;
+    if (identity == broken) return Answer::kFailed;
     if (identity == running && asked++ < 2) return Answer::kTaken;
     if (identity == unreachable)
       fail(ErrorKind::kIo, "rank 0", "cannot be reached");
     return Answer::kMine;
   }
-  void finish(const std::string&) override {}
+  void finish(const std::string& identity) override {
+    told_finished.insert(identity);
+  }
+  void mark_failed(const std::string& identity) override {
+    told_failed.insert(identity);
+  }
   void release(const std::string&) override {}
 
-  std::string finished, running, unreachable;
+  std::string finished, broken, running, unreachable;
+  std::set<std::string> told_finished, told_failed;
   int asked = 0;
 };
 
@@ -171,6 +180,29 @@ TEST_F(WithOthers, LeavesTheirCellsAndTakesOverWhatTheyLose) {
   EXPECT_EQ(outcome.progress.done, 8);
   EXPECT_FALSE(records_.has(identity(2)));
   EXPECT_TRUE(records_.has(identity(0)));
+}
+
+TEST_F(WithOthers, CountsTheirFailuresAsFailures) {
+  OtherProcess other;
+  other.broken = identity(2);
+  const auto outcome = run_grid(cells_, 1, bench_, records_, other);
+  EXPECT_EQ(outcome.progress.done, 7);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_NE(outcome.failures[0].find("failed in another process"),
+            std::string::npos);
+}
+
+TEST_F(WithOthers, TellsThemWhatFailedHere) {
+  for (Cell& cell : cells_) {
+    cell.stream.whole_windows = true;
+    cell.stream.limit = 10;  // none in the benign streams
+  }
+  OtherProcess other;
+  const auto outcome = run_grid(cells_, 1, bench_, records_, other);
+  EXPECT_EQ(outcome.failures.size(), 4u);
+  EXPECT_EQ(other.told_failed.size(), 4u);
+  EXPECT_EQ(other.told_failed.count(identity(0)), 1u);
+  EXPECT_EQ(other.told_finished.size(), 4u);
 }
 
 TEST_F(WithOthers, EndsCleanlyWhenTheyCannotBeReached) {

@@ -62,6 +62,16 @@ TEST_F(StoreClaimsTest, AFinishedCellIsDoneForAll) {
   EXPECT_EQ(zero.claim("a"), Answer::kDone);
 }
 
+TEST_F(StoreClaimsTest, AFailedCellIsNobodysAndNotDone) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  one.claim("a");
+  one.mark_failed("a");
+  now_ += 11;
+  EXPECT_EQ(zero.claim("a"), Answer::kFailed);
+  EXPECT_EQ(one.claim("a"), Answer::kFailed);
+}
+
 TEST_F(StoreClaimsTest, ACellThatWasGivenBackIsFree) {
   auto zero = rank(0);
   auto one = rank(1);

@@ -14,17 +14,19 @@ namespace sotta {
 class CellClaims {
  public:
   enum class Answer {
-    kMine,   // run it
-    kTaken,  // another process is at it; ask again later
-    kDone,   // another process has recorded it
+    kMine,    // run it
+    kTaken,   // another process is at it; ask again later
+    kDone,    // another process has recorded it
+    kFailed,  // another process could not run it
   };
 
   virtual ~CellClaims() = default;
 
   virtual Answer claim(const std::string& identity) = 0;
 
-  // A claimed cell is recorded, or given back.
+  // A claimed cell is recorded, has failed, or is given back.
   virtual void finish(const std::string& identity) = 0;
+  virtual void mark_failed(const std::string& identity) = 0;
   virtual void release(const std::string& identity) = 0;
 };
 

@@ -34,7 +34,7 @@ using GridCallback = std::function<bool(const GridProgress&)>;
 struct GridOutcome {
   GridProgress progress;
   bool stopped = false;               // the callback asked for it
-  std::vector<std::string> failures;  // "cell: what went wrong"
+  std::vector<std::string> failures;  // "cell: what went wrong", anywhere
   std::string lost;                   // why other processes were lost
 };
 

@@ -31,12 +31,13 @@ bool is_odin(const std::string& setting) {
 }
 
 // The paper has no other severity, and its settings are the usual ones; for
-// ODIN it searched a threshold and does not say which it found.
+// ODIN it searched a threshold and does not say which it found. Uncorrupted
+// images have no severity, and no part in its averages.
 bool comparable_with_paper(const RunRow& row, const std::string& scenario) {
   if (!row.setting.empty() && !is_odin(row.setting)) return false;
   for (const auto& [corruption, runs] : row.in(scenario))
     for (const auto& [seed, run] : runs)
-      if (run->severity != 5) return false;
+      if (!corruption.empty() && run->severity != 5) return false;
   return true;
 }
 
@@ -95,7 +96,7 @@ std::string average_note(const RunGroup& group, const std::string& scenario) {
     return "the paper's " + std::to_string(names.size()) + " corruptions";
   std::vector<std::string> labels;
   for (const auto& name : names)
-    labels.push_back(name.empty() ? "uncorrupted images" : name);
+    labels.push_back(corruption_words(name));
   return names.size() == 1 ? labels.front() + " alone"
                            : std::to_string(names.size()) + " corruptions (" +
                                  joined(labels) + ")";

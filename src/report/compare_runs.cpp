@@ -252,7 +252,8 @@ Section compare_runs(const std::vector<RunRecord>& records,
     add_finding(name, place, shared, averages);
     for (const auto& corruption : shared)
       if (shared.size() > 1)
-        add_finding(name + ", " + corruption, place, {corruption}, corruptions);
+        add_finding(name + ", " + corruption_words(corruption), place,
+                    {corruption}, corruptions);
   }
   sort_by_weight(averages);
   sort_by_weight(corruptions);

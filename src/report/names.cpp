@@ -80,6 +80,10 @@ std::string corruption_label(const std::string& corruption) {
   return label(kCorruptions, corruption);
 }
 
+std::string corruption_words(const std::string& corruption) {
+  return corruption.empty() ? "uncorrupted images" : corruption;
+}
+
 std::string option_label(const std::string& option) {
   return label(kOptions, option);
 }

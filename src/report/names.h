@@ -12,6 +12,9 @@ std::string method_label(const std::string& method);
 std::string scenario_label(const std::string& scenario);
 std::string corruption_label(const std::string& corruption);
 
+// Within a sentence: "fog", "uncorrupted images".
+std::string corruption_words(const std::string& corruption);
+
 // Which colour and dash a method has in every figure (line_chart.h).
 int method_style(const std::string& method);
 std::string option_label(const std::string& option);  // with its symbol

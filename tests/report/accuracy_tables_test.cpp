@@ -1,5 +1,6 @@
 #include "report/accuracy_tables.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -73,6 +74,19 @@ TEST(AccuracyTables, OtherSeveritiesAreNotComparedWithThePaper) {
   const std::vector<RunRecord> records = {record};
   const auto tables = scenario_tables(group_runs(records).at(0));
   EXPECT_TRUE(std::isnan(tables.at(0).rows.at(0).cells.at(0).paper));
+}
+
+TEST(AccuracyTables, UncorruptedImagesBesideTheOthersChangeNoComparison) {
+  auto records = all_corruptions(run("sotta", "noise", "", 0, 81));
+  records.push_back(run("sotta", "noise", "", 0, 92));
+  records.back().severity = 0;
+  const auto group = group_runs(records).at(0);
+  const auto tables = scenario_tables(group);
+  EXPECT_DOUBLE_EQ(tables.at(0).rows.at(0).cells.at(0).paper, 80.0);
+  const auto cells = corruption_tables(group).at(0).rows.at(0).cells;
+  EXPECT_TRUE(std::any_of(cells.begin(), cells.end(), [](const auto& cell) {
+    return cell.value == 92 && std::isnan(cell.paper);
+  }));
 }
 
 TEST(AccuracyTables, CorruptionTableHasAColumnEachAndTheAverage) {

@@ -80,6 +80,19 @@ TEST(CompareRuns, SingleCorruptionsAreComparedToo) {
             Names{"cifar10, preset clean: TENT under Noise, fog"});
 }
 
+TEST(CompareRuns, UncorruptedImagesAreNamedInWords) {
+  const Runs before = {run("tent", "noise", "fog", 0, 50),
+                       run("tent", "noise", "", 0, 90)};
+  const Runs now = {run("tent", "noise", "fog", 0, 50),
+                    run("tent", "noise", "", 0, 91)};
+  const Section section = compare_runs(now, before);
+  const Table* table = find_table(section, "against/corruptions");
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(row_names(*table),
+            Names{"cifar10, preset clean: TENT under Noise, uncorrupted "
+                  "images"});
+}
+
 TEST(CompareRuns, RunsThatOneSideHasAreCounted) {
   const Runs before = {run("tent", "noise", "fog", 0, 50),
                        run("tent", "noise", "fog", 1, 50)};

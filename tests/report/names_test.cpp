@@ -26,6 +26,11 @@ TEST(Names, LabelsAreThePapersOrTheNameItself) {
   EXPECT_EQ(option_label("odin_threshold"), "ODIN threshold δ");
 }
 
+TEST(Names, SentencesHaveWordsForNoCorruption) {
+  EXPECT_EQ(corruption_words("fog"), "fog");
+  EXPECT_EQ(corruption_words(""), "uncorrupted images");
+}
+
 TEST(Names, ThePaperAveragesOverFifteen) {
   EXPECT_EQ(paper_corruptions().size(), 15u);
   EXPECT_EQ(paper_corruptions().front(), "gaussian_noise");

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "report/average.h"
 #include "report/figures.h"
@@ -42,6 +44,17 @@ struct Pair {
   std::string norm;  // the series
 };
 
+// Those under a corruption and a seed that the others have too.
+Runs shared(const Runs& runs, const Runs& others) {
+  std::set<std::pair<std::string, int64_t>> theirs;
+  for (const RunRecord* run : others)
+    theirs.emplace(run->corruption, run->seed);
+  Runs kept;
+  for (const RunRecord* run : runs)
+    if (theirs.count({run->corruption, run->seed}) > 0) kept.push_back(run);
+  return kept;
+}
+
 // The method as it is comes first, then rows that have at least its memory.
 int rank(const RunRow& row, const std::string& scenario) {
   if (row.is_main) return 0;
@@ -69,19 +82,25 @@ Pair find_pair(const RunGroup& group, const std::string& scenario) {
       for (const RunRow* second : rows) {
         const Runs without =
             runs_with(*second, scenario, {"accuracy", "samples", norm});
-        // Runs come by corruption and seed; the first two of a pair match.
-        if (!with.empty() && !without.empty() &&
-            is_pair(*with.front(), *without.front()))
-          return {first, with, without, norm};
+        const Runs a = shared(with, without);
+        const Runs b = shared(without, with);
+        if (!a.empty() && is_pair(*a.front(), *b.front()))
+          return {first, a, b, norm};
       }
     }
   return {};
 }
 
-double source_accuracy(const RunGroup& group, const std::string& scenario) {
+// Under the corruptions of the pair.
+double source_accuracy(const RunGroup& group, const std::string& scenario,
+                       const Pair& pair) {
+  std::set<std::string> corruptions;
+  for (const RunRecord* run : pair.with)
+    corruptions.insert(run->corruption);
   for (const RunRow& row : group.rows)
     if (row.method == "source" && row.is_main)
-      return average_cell(row, scenario, group.averaged(scenario), accuracy,
+      return average_cell(row, scenario,
+                          {corruptions.begin(), corruptions.end()}, accuracy,
                           Better::kHigher)
           .value;
   return TableCell::kNone;
@@ -129,8 +148,9 @@ std::vector<Figure> sharpness_figures(const RunGroup& group) {
     chart.title = pair.row->label() +
                   ": with and without the sharpness step under " +
                   scenario_label(scenario);
-    chart.panels = {accuracy_panel(pair, source_accuracy(group, scenario)),
-                    norm_panel(pair)};
+    chart.panels = {
+        accuracy_panel(pair, source_accuracy(group, scenario, pair)),
+        norm_panel(pair)};
     chart.columns = 2;
     figures.push_back(to_figure(group, "sharpness-" + scenario, chart,
                                 "Means over corruptions and seeds."));

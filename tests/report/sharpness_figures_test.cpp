@@ -56,10 +56,42 @@ TEST(SharpnessFigures, PrefersTheNormOfForeignSamples) {
   EXPECT_EQ(occurrences(figures[0].svg, ">Gradient of foreign samples<"), 1);
 }
 
+// The record under another corruption and seed, and better by so much.
+RunRecord moved(RunRecord record, const std::string& corruption, int64_t seed,
+                double better) {
+  record.corruption = corruption;
+  record.seed = seed;
+  record.accuracy += better;
+  for (double& accuracy : record.series["accuracy"])
+    accuracy += better;
+  return record;
+}
+
+TEST(SharpnessFigures, ComparesWhatBothSidesWereRunWith) {
+  const auto with = traced(true, "hus");
+  const auto without = with_variant(traced(false, "hus"), "HUS");
+  const auto source = testing::run("source", "noise", "fog", 0, 57);
+  std::vector<RunRecord> records = {with, without, source};
+  const auto expected = sharpness_figures(group_runs(records).at(0));
+
+  records.push_back(moved(with, "contrast", 0, 15));
+  records.push_back(moved(with, "fog", 1, 15));
+  records.push_back(moved(without, "brightness", 0, -15));
+  records.push_back(moved(source, "contrast", 0, 9));
+  const auto figures = sharpness_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(figures[0].svg, expected.at(0).svg);
+}
+
 TEST(SharpnessFigures, NoPairNoFigure) {
   const std::vector<RunRecord> records = {
       traced(true, "hus"), with_variant(traced(false, "fifo"), "none")};
   EXPECT_TRUE(sharpness_figures(group_runs(records).at(0)).empty());
+
+  const std::vector<RunRecord> apart = {
+      traced(true, "hus"),
+      moved(with_variant(traced(false, "hus"), "HUS"), "snow", 0, 0)};
+  EXPECT_TRUE(sharpness_figures(group_runs(apart).at(0)).empty());
 }
 
 }  // namespace

@@ -43,6 +43,12 @@ expect_output 'all/fog.npy: kept, made before'
 corrupt --kind shot_noise --limit 4 --out again --threads 2
 cmp all/shot_noise.npy again/shot_noise.npy || give_up 'expected the same bytes'
 
+# A kind that is named twice is made once.
+corrupt --kind fog,all,fog --severity 5 --limit 1 --out once
+expect_code 0
+[ "$(grep -c 'once/fog.npy' stdout.txt)" = 1 ] || give_up 'expected fog once'
+[ "$(wc -l <stdout.txt)" = 19 ] || give_up 'expected each kind once'
+
 # Other settings do not mix in one folder.
 corrupt --kind snow --severity all --limit 4 --seed 1 --out all
 expect_code 2

@@ -61,3 +61,7 @@ expect_error 'severity'
 evaluate --corruption fog --split train
 expect_code 2
 expect_error 'split: only the evaluation images can be corrupted'
+evaluate --corruption fog --split tset --record split.jsonl
+expect_code 2
+expect_error 'did you mean "test"'
+[ ! -s split.jsonl ] || give_up 'expected no record'

@@ -47,15 +47,16 @@ struct CorruptFlags {
 std::vector<std::string> chosen_kinds(const std::vector<std::string>& words) {
   const auto known = corruption_names();
   std::vector<std::string> kinds;
-  for (const std::string& word : words) {
-    if (word == "all" || word == "common") {
-      const auto some = word == "all" ? known : common_corruption_names();
-      kinds.insert(kinds.end(), some.begin(), some.end());
-    } else {
-      require_one_of("corruption", word, known);
-      kinds.push_back(word);
-    }
-  }
+  const auto add = [&](const std::string& kind) {
+    require_one_of("corruption", kind, known);
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      kinds.push_back(kind);
+  };
+  for (const std::string& word : words)
+    for (const auto& kind : word == "all"      ? known
+                            : word == "common" ? common_corruption_names()
+                                               : std::vector{word})
+      add(kind);
   return kinds;
 }
 

@@ -59,6 +59,7 @@ StreamDomain open_images(const EvalFlags& flags,
   const auto root = data_root(flags.data);
   if (corruption == "clean")
     return {corruption, open_dataset(flags.dataset, root, flags.split)};
+  find_split(find_dataset(flags.dataset), flags.split);
   require(flags.split != "train", "split",
           "only the evaluation images can be corrupted, got train");
   StreamOptions options;

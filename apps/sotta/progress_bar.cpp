@@ -39,6 +39,11 @@ std::string rate_text(double per_second) {
   return text;
 }
 
+// Around a line that is drawn again and again: one that is wider than the
+// terminal must not wrap, or "\r" would leave all but its last row behind.
+constexpr const char* kBeginLine = "\r\x1b[?7l";
+constexpr const char* kEndLine = "\x1b[K\x1b[?7h";
+
 std::string bar_text(double share) {
   constexpr int kWidth = 24;
   const int filled = static_cast<int>(share * kWidth);
@@ -88,11 +93,11 @@ void ProgressBar::show(const Progress& progress) {
   const double share = std::min(
       1.0, done / static_cast<double>(std::max<int64_t>(1, progress.total)));
   std::fprintf(stderr, "%s%s %lld/%lld %s, %s, %s left, %s%s",
-               terminal_ ? "\r" : "", bar_text(share).c_str(),
+               terminal_ ? kBeginLine : "", bar_text(share).c_str(),
                static_cast<long long>(progress.done),
                static_cast<long long>(progress.total), unit_.c_str(),
                rate_text(rate).c_str(), duration_text(left).c_str(),
-               progress.note.c_str(), terminal_ ? "\x1b[K" : "\n");
+               progress.note.c_str(), terminal_ ? kEndLine : "\n");
   std::fflush(stderr);
   line_open_ = terminal_;
 }

@@ -24,8 +24,8 @@ std::string place_of(const RankOptions& options) {
 constexpr const char* kUnreachable =
     "rank 0 cannot be reached, expected it to run as long as the others do";
 constexpr const char* kNoPort =
-    "the port cannot be opened, expected one that is free; MASTER_PORT names "
-    "another";
+    "the port cannot be opened, or this machine cannot be reached at that "
+    "address; MASTER_PORT and MASTER_ADDR name others";
 
 class TcpKeyStore : public KeyStore {
  public:

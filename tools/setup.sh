@@ -16,7 +16,7 @@ log=${TMPDIR:-/tmp}/sotta-setup-$(id -u).log
 say() { echo "setup: $*"; }
 
 # Tools count as present whoever installed them: command:package.
-tools=(g++:g++ cmake:cmake ninja:ninja-build ccache:ccache)
+tools=(make:make g++:g++ cmake:cmake ninja:ninja-build ccache:ccache)
 # OpenBLAS comes with LibTorch because the BLAS that Debian picks otherwise
 # makes matrix products 20 times slower.
 torch=(libtorch-dev libopenblas0-pthread)
@@ -121,7 +121,7 @@ check_blas() {
 if [ "${SETUP:-yes}" = no ]; then
   say "skipped (SETUP=no)"
 elif ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  say "this is not Debian, so nothing is installed; needed are g++ 12 or clang 14," \
+  say "this is not Debian, so nothing is installed; needed are make, g++ 12 or clang 14," \
     "CMake 3.25, Ninja, LibTorch 1.13 or 2.x, CLI11 and nlohmann-json;" \
     "useful are libjpeg, libpng, zlib, Highway, GoogleTest, Google Benchmark, ccache, Python 3"
 else

@@ -9,10 +9,10 @@ shift
 jobs=${JOBS:-$(nproc)}
 folder=build/$preset
 
-# CMake remembers the LibTorch it found first; another CMAKE_PREFIX_PATH must
-# start it afresh.
-wanted=${CMAKE_PREFIX_PATH-}
-used=$(cat "$folder/prefix_path.txt" 2>/dev/null || true)
+# CMake remembers the LibTorch and the compiler it found first; another
+# CMAKE_PREFIX_PATH or CXX must start it afresh.
+wanted=${CMAKE_PREFIX_PATH-}${CXX:+ $CXX}
+used=$(cat "$folder/configured_with.txt" 2>/dev/null || true)
 options=()
 [ "$wanted" = "$used" ] || options+=(--fresh)
 if [ ! -e "$folder/build.ninja" ] || [ "$wanted" != "$used" ] ||
@@ -20,7 +20,7 @@ if [ ! -e "$folder/build.ninja" ] || [ "$wanted" != "$used" ] ||
   command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   echo "build: configuring $folder"
   cmake --preset "$preset" "${options[@]}"
-  echo "$wanted" >"$folder/prefix_path.txt"
+  echo "$wanted" >"$folder/configured_with.txt"
 fi
 
 echo "build: building ${*:-everything} in $folder ($jobs jobs)"

@@ -11,6 +11,6 @@ cmake --install build/release --prefix "$prefix" >/dev/null
 "$prefix/bin/sotta" --version
 cmake -S tests/consumer -B "$consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$prefix;${CMAKE_PREFIX_PATH-}" >/dev/null
-cmake --build "$consumer"
+cmake --build "$consumer" -j "${JOBS:-$(nproc)}"
 "$consumer/consumer"
 "$consumer/classify" models/fashion_resnet8.safetensors

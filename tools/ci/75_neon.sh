@@ -20,5 +20,5 @@ done
 cmake -S tests/neon -B build/neon -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
   -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ >/dev/null
-cmake --build build/neon
+cmake --build build/neon -j "${JOBS:-$(nproc)}"
 qemu-aarch64-static build/neon/neon_test --gtest_brief=1

@@ -13,7 +13,7 @@ mkdir -p build
 cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
   -DSOTTA_DEVELOPER=OFF -DSOTTA_FUZZ=ON >build/fuzz-configure.log 2>&1 ||
   { cat build/fuzz-configure.log; exit 1; }
-cmake --build build/fuzz --target sotta_fuzzers
+cmake --build build/fuzz --target sotta_fuzzers -j "${JOBS:-$(nproc)}"
 
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then

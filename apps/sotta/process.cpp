@@ -5,7 +5,7 @@
 #include <ATen/Parallel.h>
 #include <torch/version.h>
 
-#include "sotta/core/error.h"
+#include "sotta/core/checks.h"
 #include "sotta/core/threads.h"
 
 namespace sotta::cli {
@@ -17,8 +17,7 @@ std::filesystem::path data_root(const std::string& flag) {
 }
 
 int64_t use_threads(int64_t threads) {
-  require(threads >= 0, "threads",
-          "expected at least 0, got " + std::to_string(threads));
+  require_at_least("threads", threads, 0);
   if (threads == 0) threads = available_cores();
   at::set_num_threads(static_cast<int>(threads));
   return threads;

@@ -1,24 +1,22 @@
 #include "sotta/eval/evaluate.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <c10/core/InferenceMode.h>
 
-#include "sotta/core/error.h"
+#include "sotta/core/checks.h"
 #include "sotta/core/stopwatch.h"
 #include "sotta/nn/upload.h"
 
+#include "eval/accuracy_note.h"
 #include "eval/check_fit.h"
 
 namespace sotta {
 namespace {
 
 void check_options(const EvaluateOptions& options) {
-  require(options.batch >= 1, "batch",
-          "expected at least 1, got " + std::to_string(options.batch));
-  require(options.limit >= 0, "limit",
-          "expected at least 0, got " + std::to_string(options.limit));
+  require_at_least("batch", options.batch, 1);
+  require_at_least("limit", options.limit, 0);
 }
 
 int64_t count_correct(const Classifier& model, const LabelledImages& batch) {
@@ -29,12 +27,6 @@ int64_t count_correct(const Classifier& model, const LabelledImages& batch) {
       .eq(upload(batch.labels, device))
       .sum()
       .item<int64_t>();
-}
-
-std::string accuracy_note(const EvaluateResult& result) {
-  char text[32];
-  std::snprintf(text, sizeof text, "accuracy %.2f %%", result.accuracy());
-  return text;
 }
 
 }  // namespace
@@ -62,7 +54,7 @@ EvaluateResult evaluate(const Classifier& model, const Dataset& data,
     result.samples = end;
     if (progress)
       result.stopped =
-          !progress({result.samples, total, accuracy_note(result)});
+          !progress({result.samples, total, accuracy_note(result.accuracy())});
   }
   result.seconds = watch.seconds();
   return result;

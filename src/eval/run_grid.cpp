@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 #include "sotta/nn/device_queue.h"
@@ -243,8 +244,7 @@ std::vector<Cell> shard(const std::vector<Cell>& cells, int64_t i, int64_t n) {
 GridOutcome run_grid(const std::vector<Cell>& cells, int64_t jobs,
                      Workbench& bench, RecordFolder& records,
                      CellClaims& claims, const GridCallback& progress) {
-  require(jobs >= 1, "jobs",
-          "expected at least 1, got " + std::to_string(jobs));
+  require_at_least("jobs", jobs, 1);
   GridRun run(bench, records, claims, progress);
   run.prepare(cells);
   return run.run(jobs);

@@ -1,14 +1,12 @@
 #include "sotta/eval/run_stream.h"
 
-#include <cstdio>
-#include <utility>
-
 #include "sotta/core/error.h"
 #include "sotta/core/peak_memory.h"
 #include "sotta/core/stopwatch.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/upload.h"
 
+#include "eval/accuracy_note.h"
 #include "eval/check_fit.h"
 #include "eval/gradient_probe.h"
 #include "eval/stream_tally.h"
@@ -28,9 +26,7 @@ at::Tensor attacked(Adapter& adapter, const at::Tensor& images,
 bool tell(const ProgressCallback& progress, int64_t done, int64_t total,
           double accuracy) {
   if (!progress) return true;
-  char note[32];
-  std::snprintf(note, sizeof note, "accuracy %.2f %%", accuracy);
-  return progress({done, total, note});
+  return progress({done, total, accuracy_note(accuracy)});
 }
 
 // A run while it lasts.

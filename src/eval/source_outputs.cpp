@@ -33,13 +33,11 @@ class ReplayedMethod : public Method {
 
   Observation observe(const at::Tensor& images, bool) override {
     const int64_t count = images.size(0);
-    Observation seen;
-    seen.logits = rule_(outputs_->logits.narrow(0, position_, count),
-                        outputs_->features.narrow(0, position_, count));
-    seen.prediction = classify(seen.logits);
-    seen.verdicts.assign(static_cast<size_t>(count), Verdict::kNotScreened);
+    const at::Tensor logits =
+        rule_(outputs_->logits.narrow(0, position_, count),
+              outputs_->features.narrow(0, position_, count));
     position_ += count;
-    return seen;
+    return observed(logits, classify(logits), Verdict::kNotScreened);
   }
 
   UpdateReport update() override { return method_->update(); }

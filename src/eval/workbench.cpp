@@ -1,11 +1,12 @@
 #include "sotta/eval/workbench.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/Parallel.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/error.h"
+#include "sotta/core/checks.h"
 #include "sotta/data/catalog.h"
 #include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
@@ -198,8 +199,7 @@ void Workbench::check(const Cell& cell) {
   validate(cell.odin);
   validate(cell.guard);
   validate(cell.attack);
-  require(cell.gradient_samples >= 0, "gradient_samples",
-          "expected at least 0, got " + std::to_string(cell.gradient_samples));
+  require_at_least("gradient_samples", cell.gradient_samples, 0);
   MethodContext context;
   context.model = model;
   context.update_interval = cell.stream.window;

@@ -148,6 +148,9 @@ expect_error '--shorter-side: expected --size too'
 run sotta adapt --model "$model" --input images.npy
 expect_code 2
 expect_error 'no normalisation was given'
+run sotta adapt --model "$model" --input images.npy --window 0
+expect_code 2
+expect_error '--window: expected at least 1, got 0'
 
 # Weights that are no numbers: neither are the confidences.
 python3 - "$SOTTA_ROOT/tests/golden/methods/network.safetensors" <<'PYTHON'

@@ -83,6 +83,9 @@ expect_error 'gaussian_noise'
 corrupt --severity 6 --out x
 expect_code 2
 expect_error 'severity must lie in 1 .. 5, got 6'
+corrupt --limit -1 --out x
+expect_code 2
+expect_error 'limit: expected at least 0, got -1'
 corrupt --severity high --out x
 expect_code 2
 corrupt --kind fog

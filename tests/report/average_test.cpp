@@ -11,10 +11,6 @@ namespace {
 
 using testing::run;
 
-double accuracy(const RunRecord& record) {
-  return record.accuracy;
-}
-
 // The average under "noise" of the first row.
 TableCell average(const std::vector<RunRecord>& records) {
   const auto groups = group_runs(records);

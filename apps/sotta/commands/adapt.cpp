@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sotta/adapt/make_adapter.h"
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/output_place.h"
 #include "sotta/data/catalog.h"
@@ -141,7 +142,7 @@ Tally adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
 }
 
 void run(AdaptFlags& flags) {
-  require(flags.window >= 1, "--window", "expected at least 1");
+  require_at_least("--window", flags.window, 1);
   for (const auto& file : {flags.state_out, flags.export_to})
     if (!file.empty()) check_writable(file);
   use_threads(flags.threads);

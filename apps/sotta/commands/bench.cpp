@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/engine/engine.h"
 #include "sotta/eval/grid.h"
@@ -180,8 +181,7 @@ void run(const BenchFlags& flags) {
   }
   if (flags.list) return print_cells(cells);
 
-  require(flags.jobs >= 1, "--jobs",
-          "expected at least 1, got " + std::to_string(flags.jobs));
+  require_at_least("--jobs", flags.jobs, 1);
   RecordFolder records(flags.out, writer_of(share, ranks), flags.any_version);
   Workbench bench(workbench_of(flags));
   if (ranks) ranks->lost_after = flags.lost_after;

@@ -2,18 +2,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/atomic_file.h"
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/core/output_place.h"
 #include "sotta/corrupt/contact_sheet.h"
 #include "sotta/corrupt/write_corrupted.h"
-#include "sotta/data/catalog.h"
 #include "sotta/data/image.h"
 #include "sotta/data/npy.h"
 #include "sotta/data/open_dataset.h"
@@ -176,7 +175,7 @@ void run(const CorruptFlags& flags) {
   CorruptedFile file;
   file.options = flags.options;
   file.severities = chosen_severities(flags.severity);
-  require(flags.limit >= 0, "limit", "must not be negative");
+  require_at_least("limit", flags.limit, 0);
 
   use_threads(flags.threads);
   const auto clean =

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/output_place.h"
 #include "sotta/core/peak_memory.h"
@@ -62,15 +63,10 @@ fs::path record_file(const TrainFlags& flags) {
 }
 
 void check_flags(const TrainFlags& flags) {
-  const auto at_least = [](const char* name, int64_t value, int64_t low) {
-    require(value >= low, name,
-            "expected at least " + std::to_string(low) + ", got " +
-                std::to_string(value));
-  };
-  at_least("width", flags.width, 0);
-  at_least("checkpoint-every", flags.checkpoint_every, 1);
-  at_least("test-every", flags.test_every, 0);
-  at_least("memory-gb", flags.memory_gb, 1);
+  require_at_least("width", flags.width, 0);
+  require_at_least("checkpoint-every", flags.checkpoint_every, 1);
+  require_at_least("test-every", flags.test_every, 0);
+  require_at_least("memory-gb", flags.memory_gb, 1);
 }
 
 // Before the training, not after it.

@@ -1,6 +1,5 @@
 #include "eval/store_claims.h"
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <sstream>

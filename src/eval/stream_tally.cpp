@@ -1,7 +1,6 @@
 #include "eval/stream_tally.h"
 
 #include <algorithm>
-#include <functional>
 
 #include <ATen/ops/stack.h>
 

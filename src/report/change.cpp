@@ -1,6 +1,5 @@
 #include "report/change.h"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <set>
 
-#include "report/average.h"
 #include "report/list_text.h"
 #include "report/number_text.h"
 #include "report/statistics.h"

@@ -1,6 +1,7 @@
 #include "report/paper_tables.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "report/average.h"
 #include "report/bar_chart.h"

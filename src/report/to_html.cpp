@@ -1,3 +1,5 @@
+#include <cctype>
+
 #include "sotta/report/report.h"
 
 #include "report/escape.h"

@@ -1,7 +1,6 @@
 #include "sotta/report/write_report.h"
 
 #include "sotta/core/atomic_file.h"
-#include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/core/output_place.h"
 

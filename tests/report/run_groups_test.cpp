@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "report/names.h"
 #include "tests/report/records.h"
 
 namespace sotta {

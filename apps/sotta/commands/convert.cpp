@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "sotta/core/error.h"
 #include "sotta/models/convert_weights.h"
 
 #include "commands.h"

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <vector>
 
 #include <ATen/Parallel.h>
 

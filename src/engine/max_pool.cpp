@@ -22,7 +22,7 @@ struct Winner {
 };
 
 // The largest of the window around row 2y, column 2x of the plane at `offset`.
-// The first in it is taken whatever it is.
+// The first in it is taken whatever it is, and so is NaN.
 template <class Input>
 HWY_INLINE Winner window(const Input& input, const Planes& planes,
                          int64_t offset, int64_t y, int64_t x) {
@@ -32,7 +32,8 @@ HWY_INLINE Winner window(const Input& input, const Planes& planes,
       const int64_t pixel = (2 * y + i - 1) * planes.width + 2 * x + j - 1;
       const Vec value = input(offset + pixel * kBlock);
       const auto larger =
-          hn::Or(hn::Gt(value, best.value), hn::Lt(best.number, zero()));
+          hn::Or(hn::Or(hn::Gt(value, best.value), hn::IsNaN(value)),
+                 hn::Lt(best.number, zero()));
       best.value = hn::IfThenElse(larger, value, best.value);
       best.number = hn::IfThenElse(larger, all(static_cast<float>(3 * i + j)),
                                    best.number);

@@ -85,8 +85,7 @@ void finish(const BlockEnd& end, const Planes& planes, Range images) {
         Vec rest = shift;
         if (end.other)
           rest = hn::MulAdd(load(end.other + o), other_scale, shift);
-        const Vec value =
-            hn::Max(hn::MulAdd(load(end.raw + o), scale, rest), zero());
+        const Vec value = relu(hn::MulAdd(load(end.raw + o), scale, rest));
         store(value, end.out + o);
         if (end.bits)
           hn::StoreMaskBits(Tag(), hn::Gt(value, zero()),

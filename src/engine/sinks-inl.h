@@ -54,8 +54,7 @@ struct NormReluSink {
     shift = load(of.shift + channel);
   }
   HWY_INLINE void operator()(int64_t offset, Vec value) {
-    store(hn::Max(hn::MulAdd(value, scale, shift), zero()), of.out + offset,
-          of.far);
+    store(relu(hn::MulAdd(value, scale, shift)), of.out + offset, of.far);
   }
   HWY_INLINE void end(int64_t) {}
 
@@ -72,8 +71,7 @@ struct NormAddReluSink {
   }
   HWY_INLINE void operator()(int64_t offset, Vec value) {
     const Vec other = hn::MulAdd(load(of.other + offset), other_scale, shift);
-    store(hn::Max(hn::MulAdd(value, scale, other), zero()), of.out + offset,
-          of.far);
+    store(relu(hn::MulAdd(value, scale, other)), of.out + offset, of.far);
   }
   HWY_INLINE void end(int64_t) {}
 

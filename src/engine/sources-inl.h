@@ -30,7 +30,7 @@ struct NormReluSource {
     shift = load(of.shift + channel);
   }
   HWY_INLINE Vec operator()(int64_t offset) const {
-    return hn::Max(hn::MulAdd(load(of.values + offset), scale, shift), zero());
+    return relu(hn::MulAdd(load(of.values + offset), scale, shift));
   }
 
   Source of;

@@ -44,6 +44,16 @@ HWY_INLINE Vec all(float value) {
   return hn::Set(Tag(), value);
 }
 
+// max(value, 0), and NaN for NaN: guards look for it. Of two operands of which
+// one is NaN x86 takes the second, ARM the number.
+HWY_INLINE Vec relu(Vec value) {
+#if HWY_ARCH_X86
+  return hn::Max(zero(), value);
+#else
+  return hn::IfThenZeroElse(hn::Lt(value, zero()), value);
+#endif
+}
+
 HWY_INLINE void store(Vec value, float* to) {
   hn::Store(value, Tag(), to);
 }

@@ -1,5 +1,7 @@
 #include "engine/fused.h"
 
+#include <limits>
+
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -197,6 +199,25 @@ TEST(FusedClassifier, LeavesOtherBodiesToLibtorch) {
   EXPECT_GT(
       gradient_of(found.square().sum(), other.body).abs().sum().item<double>(),
       0);
+}
+
+TEST(FusedClassifier, LetsNanThrough) {
+  const at::NoGradGuard no_grad;
+  for (const auto* name : {"resnet8", "imagenet"}) {
+    const auto fused = make_fused(make_model(name), false);
+    const at::Tensor images = make_images(2, 16, 16);
+    ModelState state = fused->source();
+    state.affine = state.affine.clone();
+    state.affine[0] = std::numeric_limits<float>::quiet_NaN();
+    for_every_target([&] {
+      for (const auto stats : {NormStats::running(), NormStats::batch()})
+        EXPECT_TRUE(fused->forward(images, state, stats)
+                        .logits.isnan()
+                        .all()
+                        .item<bool>())
+            << name;
+    });
+  }
 }
 
 TEST(FusedClassifier, SeveralPassesMayBeAliveAtOnce) {

@@ -1,5 +1,8 @@
 #include "engine/max_pool.h"
 
+#include <cmath>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "tests/engine/blocked.h"
@@ -74,6 +77,22 @@ INSTANTIATE_TEST_SUITE_P(Sizes, MaxPool,
                                            Planes{2, 16, 7, 9},
                                            Planes{2, 16, 1, 1},
                                            Planes{2, 16, 2, 1}));
+
+TEST(MaxPooling, LetsNanThrough) {
+  const Planes planes{1, 16, 6, 6}, pooled = pooled_planes(planes);
+  Array values = random_array(planes, 1);
+  values[{0, 3, 2, 2}] = std::numeric_limits<float>::quiet_NaN();
+  const FloatBuffer input = to_blocked(values), output(pooled.size());
+  Source source;
+  source.values = input.data();
+  for_every_target([&] {
+    max_pool(source, planes, {0, 1}, output.data(), nullptr);
+    const Array found = from_blocked(output, pooled);
+    for_every_place(pooled, [&](const Place& at) {
+      EXPECT_EQ(std::isnan(found[at]), at.c == 3 && at.y == 1 && at.x == 1);
+    });
+  });
+}
 
 TEST(MaxPooling, ReadsThroughANormLayer) {
   const Planes planes{1, 16, 4, 4}, pooled = pooled_planes(planes);

@@ -1,5 +1,7 @@
 #include "engine/plane_ops.h"
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -107,6 +109,40 @@ TEST_F(PlaneOps, NormReluAddsTheOtherBranch) {
     added.other_scale = centres.data();
     expect(added,
            [&](const Place& at) { return other[at] * centres.data()[at.c]; });
+  });
+}
+
+// A broken network must be seen to be broken: guards look for it.
+TEST_F(PlaneOps, ReluLetsNanThrough) {
+  const Place broken{1, 17, 2, 3};
+  value[broken] = std::numeric_limits<float>::quiet_NaN();
+  values = to_blocked(value);
+  const auto expect_one = [&](const Array& found) {
+    int64_t count = 0;
+    for_every_place(planes,
+                    [&](const Place& at) { count += std::isnan(found[at]); });
+    EXPECT_EQ(count, 1);
+    EXPECT_TRUE(std::isnan(found[broken]));
+  };
+  for_every_target([&] {
+    expect_one(apply(sink(Sink::Kind::kNormRelu)));
+
+    Sink added = sink(Sink::Kind::kNormAddRelu);
+    added.other = others.data();
+    expect_one(apply(added));
+
+    const BlockEnd end{values.data(), scales.data(), shifts.data(), nullptr,
+                       nullptr,       out.data(),    nullptr};
+    finish_block(end, planes, {0, 3});
+    expect_one(from_blocked(out, planes));
+
+    Source source;
+    source.kind = Source::Kind::kNormRelu;
+    source.values = values.data();
+    source.scale = scales.data();
+    source.shift = shifts.data();
+    pad_planes(source, planes, {0, 3}, 0, out.data());
+    expect_one(from_blocked(out, planes));
   });
 }
 

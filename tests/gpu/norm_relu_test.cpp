@@ -83,7 +83,7 @@ class GpuNorm : public testing::OnGpu {
             const at::Tensor &a = found.gradients[i], &b = wanted.gradients[i];
             const double size = b.abs().max().item<double>();
             // A ReLU's input within rounding of zero may fall on either side.
-            const auto off = (a - b).abs() > tolerance * size;
+            const auto off = (a - b).abs().le(tolerance * size).logical_not();
             EXPECT_LE(off.to(at::kFloat).mean().item<double>(),
                       type == at::kFloat ? 0 : 0.01)
                 << "gradient " << i << " add " << add << " relu " << relu;

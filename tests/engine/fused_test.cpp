@@ -9,6 +9,7 @@
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/nn/gradient.h"
@@ -16,6 +17,7 @@
 
 #include "tests/engine/blocked.h"
 #include "tests/engine/models.h"
+#include "tests/support/expect_error.h"
 
 namespace sotta::engine {
 namespace {
@@ -234,6 +236,22 @@ TEST(FusedClassifier, SeveralPassesMayBeAliveAtOnce) {
   const at::Tensor gradient = gradient_of(entropy(first).sum(), state.affine);
 
   EXPECT_TRUE(gradient.equal(expected.affine));
+}
+
+TEST(FusedClassifier, RunsBackOnceOnly) {
+  const auto fused = make_fused(make_model("resnet8"), false);
+  const at::Tensor images = as_leaf(make_images(2, 8, 8));
+  const at::Tensor sum =
+      fused->forward(images, fused->source(), NormStats::batch())
+          .features.sum();
+  const auto back = [&](bool create_graph) {
+    torch::autograd::grad({sum}, {images}, {}, /*retain_graph=*/true,
+                          create_graph);
+  };
+  testing::expect_error(ErrorKind::kInvalid, "second derivatives",
+                        [&] { back(true); });
+  back(false);
+  testing::expect_error(ErrorKind::kInvalid, "once only", [&] { back(false); });
 }
 
 class EveryMethod : public ::testing::TestWithParam<std::string> {};

@@ -36,7 +36,8 @@ std::vector<std::string> available_engines();
 
 // The same classifier, run by the engine asked for. The fused one leaves to
 // LibTorch what it does not cover: states with another body than the source's,
-// gradients of convolution weights, and second derivatives.
+// and gradients of convolution weights. Second derivatives throw
+// Error(kInvalid), as does running a graph back twice.
 //
 // Throws Error(kInvalid) for an unknown name, Error(kUnsupported) if "fused" is
 // asked for and does not cover the network.

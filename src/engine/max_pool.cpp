@@ -86,6 +86,7 @@ HWY_INLINE Vec from_windows(const float* gradient, const uint8_t* winners,
 void unpool(const float* gradient, const uint8_t* winners, const Planes& planes,
             Range images, const Sink& sink) {
   const Planes pooled = pooled_planes(planes);
+  const int64_t rows_per_sum = HWY_MAX(1, kOutputsPerSum / planes.width);
   with_sink(sink, [&](auto output) HWY_ATTR {
     for (int64_t n = images.begin; n < images.end; ++n)
       for (int64_t c = 0; c < planes.blocks() * kBlock; c += kLanes) {
@@ -93,9 +94,14 @@ void unpool(const float* gradient, const uint8_t* winners, const Planes& planes,
         const int64_t from = n * pooled.image() + block * pooled.plane() + lane;
         int64_t to = n * planes.image() + block * planes.plane() + lane;
         output.begin(c);
-        for (int64_t y = 0; y < planes.height; ++y)
+        for (int64_t y = 0; y < planes.height; ++y) {
+          if (y > 0 && y % rows_per_sum == 0) {
+            output.end(c);
+            output.begin(c);
+          }
           for (int64_t x = 0; x < planes.width; ++x, to += kBlock)
             output(to, from_windows(gradient, winners, pooled, from, y, x));
+        }
         output.end(c);
       }
   });

@@ -56,6 +56,20 @@ void pad(const Source& source, const Planes& planes, Range images,
   });
 }
 
+// Hands over what lies at these offsets, one channel's.
+template <class Output>
+HWY_INLINE void apply_to_plane(Output& output, int64_t channel, Range offsets,
+                               const float* values) {
+  constexpr int64_t kPart = kOutputsPerSum * kBlock;
+  for (int64_t first = offsets.begin; first < offsets.end; first += kPart) {
+    const int64_t end = HWY_MIN(first + kPart, offsets.end);
+    output.begin(channel);
+    for (int64_t o = first; o < end; o += kBlock)
+      output(o, load(values + o));
+    output.end(channel);
+  }
+}
+
 void apply(const Sink& sink, const Planes& planes, Range images,
            const float* values) {
   with_sink(sink, [&](auto output) HWY_ATTR {
@@ -63,11 +77,8 @@ void apply(const Sink& sink, const Planes& planes, Range images,
       for (int64_t c = 0; c < planes.blocks() * kBlock; c += kLanes) {
         const int64_t start =
             c / kBlock * planes.plane() + c % kBlock + n * planes.image();
-        const float* from = values - images.begin * planes.image();
-        output.begin(c);
-        for (int64_t o = start; o < start + planes.plane(); o += kBlock)
-          output(o, load(from + o));
-        output.end(c);
+        apply_to_plane(output, c, {start, start + planes.plane()},
+                       values - images.begin * planes.image());
       }
   });
   hwy::FlushStream();

@@ -1,5 +1,5 @@
-// The kinds of Sink as functors: begin(channel), a call for every value,
-// end(channel), which adds the sums since begin().
+// The kinds of Sink as functors: begin(channel), calls for at most
+// kOutputsPerSum values, end(channel), which adds the sums since begin().
 #if defined(SOTTA_ENGINE_SINKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SOTTA_ENGINE_SINKS_INL_H_
 #undef SOTTA_ENGINE_SINKS_INL_H_
@@ -12,6 +12,9 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
+
+// Sums are kept in float for at most so many outputs.
+constexpr int64_t kOutputsPerSum = 512;
 
 template <bool kAdd>
 struct StoreSink {

@@ -13,9 +13,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
-// Sums are kept in float for at most so many outputs.
-constexpr int64_t kOutputsPerSum = 512;
-
 // Hands the outputs of one tile to `sink`, those outside the image excepted.
 template <class Line, class Output>
 HWY_INLINE void untransform_tile(Output& sink, const Planes& planes,

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +78,31 @@ INSTANTIATE_TEST_SUITE_P(Sizes, MaxPool,
                                            Planes{2, 16, 7, 9},
                                            Planes{2, 16, 1, 1},
                                            Planes{2, 16, 2, 1}));
+
+// Sums in float over a whole plane would be off by 1e-4.
+TEST(MaxPooling, LargePlanesHaveExactSumsOfGradients) {
+  const Planes planes{1, 16, 224, 224}, pooled = pooled_planes(planes);
+  const FloatBuffer input = to_blocked(Array(planes)), output(pooled.size()),
+                    gradients(pooled.size()), result(planes.size()),
+                    centres(16);
+  std::fill_n(gradients.data(), gradients.size(), 1.1F);
+  std::fill_n(centres.data(), 16, 0.0F);
+  const Buffer<uint8_t> winners(pooled.size());
+  Source source;
+  source.values = input.data();
+  for_every_target([&] {
+    std::vector<double> sums(2 * 16, 0.0);
+    Sink sink;
+    sink.kind = Sink::Kind::kStatistics;
+    sink.out = result.data();
+    sink.centre = centres.data();
+    sink.sums = sums.data();
+    sink.channels = 16;
+    max_pool(source, planes, {0, 1}, output.data(), winners.data());
+    unpool_gradient(gradients.data(), winners.data(), planes, {0, 1}, sink);
+    EXPECT_NEAR(sums[3] / (112 * 112 * 1.1), 1, 1e-5);
+  });
+}
 
 TEST(MaxPooling, LetsNanThrough) {
   const Planes planes{1, 16, 6, 6}, pooled = pooled_planes(planes);

@@ -229,6 +229,26 @@ TEST_F(PlaneOps, PoolingTakesMeansAndSpreadsThemBack) {
   });
 }
 
+// Sums in float over a whole plane would be off by 1e-4.
+TEST(LargePlanes, HaveExactSums) {
+  const Planes planes{1, 16, 112, 112};
+  const FloatBuffer values(planes.size()), centres(16);
+  std::fill_n(values.data(), values.size(), 1.1F);
+  std::fill_n(centres.data(), 16, 0.0F);
+  for_every_target([&] {
+    std::vector<double> sums(2 * 16, 0.0);
+    Sink sink;
+    sink.kind = Sink::Kind::kStatistics;
+    sink.out = values.data();
+    sink.centre = centres.data();
+    sink.sums = sums.data();
+    sink.channels = 16;
+    apply_sink(sink, planes, {0, 1}, values.data());
+    EXPECT_NEAR(sums[3] / (112 * 112 * 1.1), 1, 1e-5);
+    EXPECT_NEAR(sums[16 + 3] / (112 * 112 * 1.21), 1, 1e-5);
+  });
+}
+
 TEST(ImageOps, ImagesGoInAndComeBack) {
   const Planes planes{1, 3, 4, 6}, around{1, 3, 6, 8};
   const Array image = random_array(planes, 1);

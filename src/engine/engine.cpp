@@ -27,6 +27,7 @@ std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
   if (options.name == "libtorch") return model;
   if (options.name != "auto" && options.name != "fused")
     fail_unknown_name("engine", options.name, engine_names());
+  if (model->engine() == "fused") return model;
   if (engine::is_fusible(*model))
     return engine::make_fused(std::move(model), options.low_memory);
   if (options.name == "fused")
@@ -34,8 +35,8 @@ std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
          engine::fused_targets().empty()
              ? "needs a build with Highway and a processor with AVX2, AVX-512 "
                "or NEON"
-             : "expected a ResNet with widths that are multiples of 16 and "
-               "float weights on the CPU");
+             : "expected a ResNet with widths that are multiples of 16, "
+               "images of at most 16 channels and float weights on the CPU");
   return model;
 }
 

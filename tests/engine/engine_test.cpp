@@ -1,5 +1,7 @@
 #include "sotta/engine/engine.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "tests/engine/models.h"
@@ -31,6 +33,23 @@ TEST(ChooseEngine, LibtorchCanBeAskedFor) {
 TEST(ChooseEngine, SaysWhatTheFusedEngineDoesNotCover) {
   testing::expect_error(ErrorKind::kUnsupported, "multiples of 16",
                         [] { chosen("uneven", "fused"); });
+}
+
+TEST(ChooseEngine, SaysHowManyChannelsTheFusedEngineTakes) {
+  EngineOptions options;
+  options.name = "fused";
+  testing::expect_error(ErrorKind::kUnsupported, "at most 16 channels", [&] {
+    choose_engine(engine::make_model("resnet8", /*channels=*/17), options);
+  });
+}
+
+TEST(ChooseEngine, AFusedClassifierStaysAsItIs) {
+  auto model = choose_engine(engine::make_model("resnet8"));
+  if (model->engine() != "fused") GTEST_SKIP() << "not on this processor";
+  const Classifier* before = model.get();
+  EngineOptions options;
+  options.name = "fused";
+  EXPECT_EQ(choose_engine(std::move(model), options).get(), before);
 }
 
 TEST(ChooseEngine, RefusesUnknownNames) {

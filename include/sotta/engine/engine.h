@@ -34,10 +34,11 @@ std::vector<std::string> engine_names();
 // "fused (AVX3, AVX2)".
 std::vector<std::string> available_engines();
 
-// The same classifier, run by the engine asked for. The fused one leaves to
-// LibTorch what it does not cover: states with another body than the source's,
-// and gradients of convolution weights. Second derivatives throw
-// Error(kInvalid), as does running a graph back twice.
+// The same classifier, run by the engine asked for. `model` must compute in
+// float32: load_model() sees to that. The fused engine leaves to LibTorch what
+// it does not cover: states with another body than the source's, and gradients
+// of convolution weights. Second derivatives throw Error(kInvalid), as does
+// running a graph back twice.
 //
 // Throws Error(kInvalid) for an unknown name, Error(kUnsupported) if "fused" is
 // asked for and does not cover the network.

@@ -9,10 +9,6 @@
 
 namespace sotta {
 
-std::vector<std::string> engine_names() {
-  return {"auto", "libtorch", "fused"};
-}
-
 std::vector<std::string> available_engines() {
   std::vector<std::string> names = {"libtorch"};
   std::string targets;
@@ -24,10 +20,8 @@ std::vector<std::string> available_engines() {
 
 std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
                                           const EngineOptions& options) {
-  if (options.name == "libtorch") return model;
-  if (options.name != "auto" && options.name != "fused")
-    fail_unknown_name("engine", options.name, engine_names());
-  if (model->engine() == "fused") return model;
+  require_one_of("engine", options.name, {"auto", "libtorch", "fused"});
+  if (options.name == "libtorch" || model->engine() == "fused") return model;
   if (engine::is_fusible(*model))
     return engine::make_fused(std::move(model), options.low_memory);
   if (options.name == "fused")

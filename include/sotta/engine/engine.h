@@ -27,9 +27,6 @@ struct EngineOptions {
   }
 };
 
-// The names that can be asked for.
-std::vector<std::string> engine_names();
-
 // The engines this build and processor have: "libtorch",
 // "fused (AVX3, AVX2)".
 std::vector<std::string> available_engines();

@@ -14,11 +14,11 @@
 #include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
-#include "sotta/models/resnet.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 
 #include "bench/paired.h"
+#include "bench/random_network.h"
 
 namespace {
 
@@ -26,12 +26,9 @@ using namespace sotta;  // a program of its own
 
 std::unique_ptr<Classifier> make(const std::string& name,
                                  const std::string& engine) {
-  const ResNetSpec spec = named_resnet(name, 10);
   EngineOptions options;
   options.name = engine;
-  return choose_engine(make_resnet(spec, random_resnet_state(spec, Rng(0)),
-                                   {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}),
-                       options);
+  return choose_engine(bench::random_network(name), options);
 }
 
 at::Tensor predict(const Classifier& model, const at::Tensor& images) {

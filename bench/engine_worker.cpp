@@ -11,15 +11,15 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/randint.h>
-#include <sys/resource.h>
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/allocator.h"
+#include "sotta/core/peak_memory.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
-#include "sotta/models/resnet.h"
 
 #include "bench/paired.h"
+#include "bench/random_network.h"
 #include "engine/simd_target.h"
 
 namespace {
@@ -30,11 +30,7 @@ class Worker {
  public:
   explicit Worker(const EngineOptions& options)
       : images_(at::randint(256, {64, 3, 32, 32}).to(at::kByte)) {
-    const ResNetSpec spec = named_resnet("resnet18", 10);
-    model_ =
-        choose_engine(make_resnet(spec, random_resnet_state(spec, Rng(0)),
-                                  {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}),
-                      options);
+    model_ = choose_engine(bench::random_network("resnet18"), options);
     MethodContext context;
     context.model = model_;
     tent_ = make_adapter("tent", context);
@@ -59,12 +55,6 @@ class Worker {
   std::unique_ptr<Adapter> tent_, sotta_;
 };
 
-long peak_memory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,7 +73,8 @@ int main(int argc, char** argv) {
   std::puts("ready");
   for (std::string line; std::fflush(stdout), std::getline(std::cin, line);) {
     if (line == "m") {
-      std::printf("%ld 0\n", peak_memory());
+      std::printf("%lld 0\n",
+                  static_cast<long long>(peak_memory_bytes() / 1024));
       continue;
     }
     const auto cost = bench::cost_of([&] { worker.run(line.at(0)); });

@@ -1,7 +1,8 @@
 """The engines beside PyTorch, in turn, so that a machine's noise falls on all.
 
-usage: engine_bench.py [--programs build/release/bin] [--rounds 11]
-                       [--engines "fused,fused AVX2,libtorch"] [--pieces itso]
+usage: engine_bench.py [--programs build/release/bin] [--python /usr/bin/python3]
+                       [--rounds 11] [--engines "fused,fused AVX2,libtorch"]
+                       [--pieces itso]
 
 Prints medians and, of each round's ratio to PyTorch, the median and the range.
 PyTorch comes from --python. OMP_WAIT_POLICY is passive for all: the published
@@ -70,6 +71,8 @@ def main():
     parser.add_argument("--engines", default="fused,fused AVX2,libtorch")
     parser.add_argument("--pieces", default="itso")
     options = parser.parse_args()
+    if "o" in options.pieces and "s" not in options.pieces:
+        parser.error("o is compared with s: ask for both")
     peer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "engine_peer.py")
     workers = {"PyTorch": Worker([options.python, peer])}
     for engine in options.engines.split(","):

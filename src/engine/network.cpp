@@ -71,8 +71,6 @@ Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
     blocks_.push_back(make_block(block, low_memory));
 }
 
-Network::~Network() = default;
-
 std::unique_ptr<Workspace> Network::make_workspace(int64_t images,
                                                    int64_t height,
                                                    int64_t width) const {

@@ -45,7 +45,6 @@ class Network {
  public:
   Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
           bool low_memory);
-  ~Network();
 
   std::unique_ptr<Workspace> make_workspace(int64_t images, int64_t height,
                                             int64_t width) const;

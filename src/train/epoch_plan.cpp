@@ -9,19 +9,18 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/where.h>
 
+#include "sotta/nn/upload.h"
+
 namespace sotta {
 namespace {
 
-// A vector of Value, filled on the CPU by `fill(values)`. A copy from pinned
-// memory does not wait for what the device has to do.
+// A vector of Value, filled on the CPU by `fill(values)`.
 template <class Value, class Fill>
 at::Tensor drawn(int64_t count, at::Device device, const Fill& fill) {
   const at::Tensor values =
-      at::empty({count}, at::TensorOptions()
-                             .dtype(c10::CppTypeToScalarType<Value>::value)
-                             .pinned_memory(device.is_cuda()));
+      at::empty({count}, c10::CppTypeToScalarType<Value>::value);
   fill(values.template data_ptr<Value>());
-  return values.to(device, values.scalar_type(), /*non_blocking=*/true);
+  return upload(values, device);
 }
 
 at::Tensor shuffled(int64_t count, Rng rng, at::Device device) {

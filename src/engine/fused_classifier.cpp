@@ -1,7 +1,5 @@
 #include <utility>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/linear.h>
 
 #include "sotta/models/pixel_input.h"

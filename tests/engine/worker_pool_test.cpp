@@ -1,6 +1,8 @@
 #include "engine/worker_pool.h"
 
-#include <numeric>
+#include <atomic>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,10 @@
 #include "sotta/nn/norm_relu.h"
 
+#include <vector>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
 
 #include "sotta/core/rng.h"
 #include "sotta/nn/gradient.h"

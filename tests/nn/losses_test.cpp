@@ -8,6 +8,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "tests/support/golden.h"
 #include "tests/support/gradient_check.h"

@@ -16,7 +16,7 @@ struct ConvCall {
   Planes output;             // of the results
   SumSlots* sums = nullptr;  // if the sink takes any; totalled on return
 
-  // Called once for every image before it is read, by the worker that will.
+  // Called once for every image, before anyone reads it.
   std::function<void(Range images)> prepare;
 
   // The 1x1 convolution beside one of stride 2: forward it reads the same and

@@ -62,7 +62,7 @@ struct Sink {
 // them, vectors of four lanes half of each.
 constexpr int64_t kBitBytes = 4;
 
-// Bits are read and written eight bytes at a time.
+// Highway wants eight accessible bytes from where it reads or writes bits.
 constexpr int64_t kBitPadding = 8;
 
 }  // namespace sotta::engine

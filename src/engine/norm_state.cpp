@@ -24,7 +24,7 @@ void NormState::set_forward(int64_t c, const NormInput& input, double mean,
   row(2)[c] = static_cast<float>(mean);
 }
 
-const float* NormState::centre(const NormInput& input) const {
+const float* NormState::centre(const NormInput& input) {
   std::copy_n(input.running_mean, channels_, row(6));
   return row(6);
 }

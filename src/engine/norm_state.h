@@ -39,8 +39,9 @@ class NormState {
   void go_back(const double* sums, const double* products,
                float* scale_gradient, float* shift_gradient);
 
-  // The running mean, about which the statistics sink takes its sums.
-  const float* centre(const NormInput& input) const;
+  // The running mean, about which the statistics sink takes its sums. Copied to
+  // where vectors may be loaded from: the caller's are not aligned.
+  const float* centre(const NormInput& input);
 
   const float* factor() const { return row(0); }
   const float* offset() const { return row(1); }

@@ -216,7 +216,7 @@ class Network::BackwardPass : public Network::Pass {
       return network_.small_stem_->backward(call, gradients_.images, crew_);
     call.sink = stored(there(planes));
     convolve(network_.stem_, call);
-    const int64_t size = planes.channels * planes.height * planes.width;
+    const int64_t size = planes.plain_image();
     crew_.run(input_.count, [&](int64_t image, int64_t) {
       unblock_image(call.sink.out + image * planes.image(), planes,
                     gradients_.images + image * size);

@@ -25,6 +25,9 @@ struct Planes {
   int64_t plane() const { return height * width * kBlock; }  // of one block
   int64_t image() const { return blocks() * plane(); }
   int64_t size() const { return images * image(); }
+
+  // Numbers of an image as LibTorch keeps it, [channels][height][width].
+  int64_t plain_image() const { return channels * height * width; }
 };
 
 // From `begin` up to, without, `end`.

@@ -25,10 +25,6 @@ StemSizes sizes_of(const ConvCall& call, int64_t kernel) {
           call.output.width};
 }
 
-int64_t numbers_of_image(const Planes& planes) {
-  return planes.channels * planes.height * planes.width;
-}
-
 }  // namespace
 
 StemLayer::StemLayer(const ConvShape& shape, const float* weights)
@@ -38,13 +34,13 @@ StemLayer::StemLayer(const ConvShape& shape, const float* weights)
 
 void StemLayer::forward(const float* images, const ConvCall& call,
                         const Crew& crew) const {
-  const int64_t border = (shape_.kernel - 1) / 2;
+  const int64_t border = shape_.padding();
   ensure_image(call, border, crew);
   const int64_t channels = call.output.channels;
   if (call.sums) call.sums->reserve(call.input.images, channels);
   crew.run(call.input.images, [&](int64_t image, int64_t worker) {
     const WorkerScratch& scratch = crew.scratch[worker];
-    pad_image(images + image * numbers_of_image(call.input), call.input, border,
+    pad_image(images + image * call.input.plain_image(), call.input, border,
               scratch.left.data());
     stem_conv(sizes_of(call, shape_.kernel), scratch.left.data(),
               forward_.data(), scratch.right.data());
@@ -56,7 +52,7 @@ void StemLayer::forward(const float* images, const ConvCall& call,
 
 void StemLayer::backward(const ConvCall& call, float* images,
                          const Crew& crew) const {
-  const int64_t border = (shape_.kernel - 1) / 2;
+  const int64_t border = shape_.padding();
   ensure_image(call, border, crew);
   crew.run(call.input.images, [&](int64_t image, int64_t worker) {
     const WorkerScratch& scratch = crew.scratch[worker];
@@ -65,7 +61,7 @@ void StemLayer::backward(const ConvCall& call, float* images,
     stem_conv(sizes_of(call, shape_.kernel), scratch.left.data(),
               backward_.data(), scratch.right.data());
     unblock_image(scratch.right.data(), call.output,
-                  images + image * numbers_of_image(call.output));
+                  images + image * call.output.plain_image());
   });
 }
 

@@ -1,6 +1,5 @@
 #include "engine/network.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/max_pool.h"
@@ -61,6 +60,7 @@ Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
       features_(layout.features()),
       stem_{layout.stem.shape, layout.stem.norm, nullptr, nullptr},
       pools_(layout.pools),
+      low_memory_(low_memory),
       pool_(std::make_unique<WorkerPool>()) {
   const float* stem = weights_of(layout.stem);
   if (layout.stem.shape.stride > 1)
@@ -83,28 +83,22 @@ std::unique_ptr<Workspace> Network::make_workspace(int64_t images,
   };
   const Planes image{1, channels_, height, width};
   Planes planes = place(stem_, image);
-  sizes.spare = planes.image();
-  if (stem_.direct) sizes.spare += image.image();
-  if (pools_) {
-    const Planes stem = planes;
-    sizes.pooled = planes = pooled_planes(stem);
-    sizes.spare = std::max(sizes.spare, stem.image() + planes.image());
-  }
+  sizes.stem = stem_.norm;
+  if (stem_.direct) sizes.images = image;
+  if (pools_) sizes.pooled = planes = pooled_planes(planes);
   for (const Block& block : blocks_) {
-    const Planes input = planes;
-    int64_t spare = 0;
+    LayerSizes::Block& norms = sizes.blocks.emplace_back();
+    if (block.shortcut) {
+      place(*block.shortcut, planes);
+      norms.shortcut = block.shortcut->norm;
+    }
     for (const Conv& conv : block.path) {
       planes = place(conv, planes);
-      spare += planes.image();
+      norms.path.push_back(conv.norm);
     }
-    if (block.shortcut) {
-      place(*block.shortcut, input);
-      spare += std::max(input.image(), planes.image());
-    }
-    sizes.spare = std::max(sizes.spare, spare);
-    sizes.blocks.push_back(block.end());
   }
-  auto space = std::make_unique<Workspace>(sizes, images, height, width);
+  auto space =
+      std::make_unique<Workspace>(sizes, low_memory_, images, height, width);
   space->geometry = std::move(geometry);
   return space;
 }

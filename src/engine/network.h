@@ -36,8 +36,9 @@ struct NetworkGradients {
 
 // A residual network with frozen convolutions, from normalised images to
 // features. Norm layers, ReLUs and residual sums happen while convolutions read
-// and write; of a forward pass only the norm layers' inputs are kept, from
-// which the backward pass makes everything else again.
+// and write; of a forward pass only the norm layers' inputs are kept, with low
+// memory not even all of these, from which the backward pass makes everything
+// else again.
 //
 // Const methods may run at once from several threads, each with a workspace of
 // its own.
@@ -77,6 +78,7 @@ class Network {
     std::optional<Conv> shortcut;
 
     size_t end() const { return path.back().norm; }
+    bool shortcut_beside() const { return shortcut && !shortcut->direct; }
   };
   class Pass;
   class ForwardPass;
@@ -88,12 +90,18 @@ class Network {
 
   Crew crew(int64_t threads, Workspace& space) const;
 
+  // The inputs of the norm layers inside a block, from those that are kept of
+  // the last forward().
+  void make_again(const NetworkInput& input, int64_t threads, Workspace& space,
+                  size_t block) const;
+
   std::vector<NormLayer> norms_;
   int64_t channels_;
   int64_t features_;
   Conv stem_;
   std::unique_ptr<StemLayer> small_stem_;  // runs one without a stride
   bool pools_;
+  bool low_memory_;
   std::vector<Block> blocks_;
   std::unique_ptr<WorkerPool> pool_;
 };

@@ -11,29 +11,29 @@ class Network::BackwardPass : public Network::Pass {
                const NetworkGradients& gradients)
       : Pass(network, input, threads, space), gradients_(gradients) {}
 
-  void run() {
+  void run() const {
     start();
-    for (size_t i = network_.blocks_.size(); i-- > 0;)
+    for (size_t i = network_.blocks_.size(); i-- > 0;) {
+      if (plan().makes_again(i))
+        network_.make_again(input_, crew_.threads, space_, i);
       run_block(i);
+    }
     if (network_.pools_) unpool();
     if (gradients_.images) finish_images();
   }
 
  private:
-  // The gradient that was last written is at one end of the spare memory; what
-  // does not fit its place is written at the other end.
-  float* here(const Planes& planes) const { return end(low_, planes); }
-  float* there(const Planes& planes) const { return end(!low_, planes); }
-  float* end(bool low, const Planes& planes) const {
-    return space_.spare.data() +
-           (low ? 0 : space_.spare.size() - planes.size());
+  // The gradient of a block's input, or of the last block's output.
+  float* gradient(size_t block) const {
+    return space_.at(plan().gradients[block]);
   }
+  float* stem_gradient() const { return space_.at(plan().stem_gradient); }
 
   // From the features to the last block's output.
-  void start() {
+  void start() const {
     const size_t last = network_.blocks_.size() - 1;
     const Planes planes = planes_of(network_.blocks_[last].end());
-    const Sink sink = at_block_end(last, here(planes));
+    const Sink sink = at_block_end(last, gradient(last + 1));
     each_image(sink, planes, [&](Range one, const Sink& mine) {
       spread_gradient(gradients_.features, planes, one, sink.out);
       apply_sink(mine, planes, one, sink.out + one.begin * planes.image());
@@ -123,41 +123,32 @@ class Network::BackwardPass : public Network::Pass {
       conv.direct->backward(call, geometry(conv), crew_);
   }
 
-  void run_block(size_t index) {
+  void run_block(size_t index) const {
     const Block& block = network_.blocks_[index];
-    const Planes input = input_of(index), output = planes_of(block.end());
-    const float* outer = here(output);
-    const float* gradient = outer;
-    // Between the two ends.
-    float* room = space_.spare.data();
-    if (low_)
-      room += output.size();
-    else if (block.shortcut)
-      room += input.size();
+    const float* last = gradient(index + 1);
     for (size_t i = block.path.size() - 1; i > 0; --i) {
       const size_t before = block.path[i - 1].norm;
       ConvCall call;
       call.output = planes_of(before);
-      call.source = through(block.path[i].norm, gradient);
-      call.sink = at_norm(before, room);
+      call.source = through(block.path[i].norm, last);
+      call.sink = at_norm(before, space_.at(plan().inside[index][i - 1]));
       call.sums = &space_.sums;
       convolve(block.path[i], call);
       go_back(before, 1);
-      gradient = room;
-      room += call.output.size();
+      last = call.sink.out;
     }
-    if (block.shortcut) low_ = !low_;
-    run_first(index, gradient, outer);
+    run_first(index, last);
   }
 
   // From a block's first convolution, with what comes through the shortcut, to
   // the block's input.
-  void run_first(size_t index, const float* gradient, const float* outer) {
+  void run_first(size_t index, const float* inner) const {
     const Block& block = network_.blocks_[index];
     const Conv& first = block.path.front();
+    const float* outer = gradient(index + 1);
     ConvCall call;
     call.output = input_of(index);
-    call.source = through(first.norm, gradient);
+    call.source = through(first.norm, inner);
     const bool to_pool = index == 0 && network_.pools_;
     call.sink = at_input(index);
     if (!to_pool) call.sums = &space_.sums;
@@ -176,7 +167,7 @@ class Network::BackwardPass : public Network::Pass {
 
   // Through what comes before a block.
   Sink at_input(size_t index) const {
-    float* out = here(input_of(index));
+    float* out = gradient(index);
     if (index > 0) return at_block_end(index - 1, out);
     if (network_.pools_) return stored(out);
     return at_norm(network_.stem_.norm, gradients_.images ? out : nullptr);
@@ -188,20 +179,19 @@ class Network::BackwardPass : public Network::Pass {
     ConvCall call;
     call.output = input_of(index);
     call.source = through(shortcut.norm, outer);
-    call.sink = stored(here(call.output));
+    call.sink = stored(gradient(index));
     convolve(shortcut, call);
     return call.sink.out;
   }
 
   // From the pooled output of the stem to its norm layer.
-  void unpool() {
-    const float* gradient = here(input_of(0));
+  void unpool() const {
     const size_t stem = network_.stem_.norm;
     const Planes planes = planes_of(stem);
-    low_ = !low_;
-    const Sink sink = at_norm(stem, gradients_.images ? here(planes) : nullptr);
+    const Sink sink =
+        at_norm(stem, gradients_.images ? stem_gradient() : nullptr);
     each_image(sink, planes, [&](Range one, const Sink& mine) {
-      unpool_gradient(gradient, space_.winners.data(), planes, one, mine);
+      unpool_gradient(gradient(0), space_.winners.data(), planes, one, mine);
     });
     go_back(stem, 1);
   }
@@ -211,10 +201,10 @@ class Network::BackwardPass : public Network::Pass {
     ConvCall call;
     call.input = planes_of(network_.stem_.norm);
     call.output = planes;
-    call.source = through(network_.stem_.norm, here(call.input));
+    call.source = through(network_.stem_.norm, stem_gradient());
     if (network_.small_stem_)
       return network_.small_stem_->backward(call, gradients_.images, crew_);
-    call.sink = stored(there(planes));
+    call.sink = stored(space_.at(plan().images));
     convolve(network_.stem_, call);
     const int64_t size = planes.plain_image();
     crew_.run(input_.count, [&](int64_t image, int64_t) {
@@ -224,7 +214,6 @@ class Network::BackwardPass : public Network::Pass {
   }
 
   const NetworkGradients& gradients_;
-  bool low_ = true;  // the end where the last gradient is
 };
 
 void Network::backward(const NetworkInput& input, int64_t threads,

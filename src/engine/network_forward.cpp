@@ -15,11 +15,31 @@ class Network::ForwardPass : public Network::Pass {
     if (running()) use_running();
     ConvCall stem;
     keep(network_.stem_.norm, stem, space_.sums);
-    convolve_stem(stem);
+    convolve_stem(stem, space_.at(plan().images));
     settle(network_.stem_.norm, space_.sums);
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       run_block(i);
     finish(features);
+  }
+
+  // See Network::make_again.
+  void make_again(size_t index) const {
+    const Block& block = network_.blocks_[index];
+    float* input = space_.at(*plan().inputs_again[index]);
+    make_input(index, input);
+    ConvCall first;
+    first.input = input_of(index);
+    first.source.values = input;
+    first.sink.out = raw(block.path[0].norm);
+    // Writes once more what is there.
+    if (block.shortcut_beside())
+      first.shortcut_sink.out = raw(block.shortcut->norm);
+    convolve(block.path[0], first);
+    for (size_t i = 1; i + 1 < block.path.size(); ++i) {
+      ConvCall next = after(block.path[i - 1].norm);
+      next.sink.out = raw(block.path[i].norm);
+      convolve(block.path[i], next);
+    }
   }
 
   // Keeps nothing; with running statistics every norm layer is known from the
@@ -36,8 +56,8 @@ class Network::ForwardPass : public Network::Pass {
   }
 
  private:
-  // The block's input, and at its end its output.
-  float* current() const { return space_.spare.data(); }
+  // The block's input, and at its end its output, where nothing is kept.
+  float* current() const { return space_.at(plan().inference); }
 
   bool running() const {
     return input_.stats.source == NormStats::Source::kRunning;
@@ -48,12 +68,12 @@ class Network::ForwardPass : public Network::Pass {
       state(i).use_running(norm_input(i));
   }
 
-  void convolve_stem(ConvCall call) const {
+  // `blocked`: room for the images in blocks of channels, if need be.
+  void convolve_stem(ConvCall call, float* blocked) const {
     const Planes planes = call.input = images();
     call.output = planes_of(network_.stem_.norm);
     if (network_.small_stem_)
       return network_.small_stem_->forward(input_.images, call, crew_);
-    float* blocked = current();
     const int64_t size = planes.channels * planes.height * planes.width;
     call.source.values = blocked;
     call.prepare = [&](Range images) {
@@ -94,19 +114,20 @@ class Network::ForwardPass : public Network::Pass {
   // A block's first convolution and the shortcut's, which reads the same.
   void convolve_first(const Block& block, ConvCall first,
                       const ConvCall& shortcut) const {
-    const bool apart = block.shortcut && block.shortcut->direct;
-    if (!apart) {
+    if (block.shortcut_beside()) {
       first.shortcut_sink = shortcut.sink;
       first.shortcut_sums = shortcut.sums;
     }
     convolve(block.path.front(), first);
-    if (apart) convolve(*block.shortcut, shortcut);
+    if (block.shortcut && block.shortcut->direct)
+      convolve(*block.shortcut, shortcut);
   }
 
   // The end of what comes before block `next`, whose output the block reads.
-  BlockEnd end_before(size_t next) const {
+  // At `out` is already what is added, unless it comes through a shortcut.
+  BlockEnd end_before(size_t next, float* out) const {
     BlockEnd end;
-    end.out = current();
+    end.out = out;
     if (next == 0) {
       const NormState& norm = state(network_.stem_.norm);
       end.raw = raw(network_.stem_.norm);
@@ -118,25 +139,45 @@ class Network::ForwardPass : public Network::Pass {
     end.raw = raw(block.end());
     end.scale = state(block.end()).factor();
     end.shift = block_offset(block);
-    end.other = block.shortcut ? raw(block.shortcut->norm) : current();
+    end.other = block.shortcut ? raw(block.shortcut->norm) : out;
     if (block.shortcut) end.other_scale = state(block.shortcut->norm).factor();
     end.bits = space_.bits[next - 1].data();
     return end;
   }
 
+  void finish_before(size_t next, const BlockEnd& end, Range images) const {
+    if (next == 0 && network_.pools_)
+      pool_stem(images, end.out);
+    else
+      finish_block(end, input_of(next), images);
+  }
+
+  void make_stem() const {
+    ConvCall stem;
+    stem.sink.out = raw(network_.stem_.norm);
+    convolve_stem(stem, space_.at(plan().images));
+  }
+
+  // A block's input, from inputs of norm layers that are kept.
+  void make_input(size_t index, float* out) const {
+    if (index > 0 && !network_.blocks_[index - 1].shortcut)
+      make_input(index - 1, out);
+    if (index == 0 && plan().makes_stem_again()) make_stem();
+    const BlockEnd end = end_before(index, out);
+    crew_.run(input_.count, [&](int64_t image, int64_t) {
+      finish_before(index, end, {image, image + 1});
+    });
+  }
+
   void run_block(size_t index) const {
     const Block& block = network_.blocks_[index];
-    const BlockEnd end = end_before(index);
+    float* input = space_.at(plan().inputs[index]);
+    const BlockEnd end = end_before(index, input);
     ConvCall first;
     first.input = input_of(index);
-    first.source.values = current();
+    first.source.values = input;
     ConvCall shortcut = first;
-    first.prepare = [&](Range images) {
-      if (index == 0 && network_.pools_)
-        pool_stem(images);
-      else
-        finish_block(end, first.input, images);
-    };
+    first.prepare = [&](Range images) { finish_before(index, end, images); };
     keep(block.path[0].norm, first, space_.sums);
     if (block.shortcut)
       keep(block.shortcut->norm, shortcut, space_.shortcut_sums);
@@ -157,27 +198,34 @@ class Network::ForwardPass : public Network::Pass {
     return source;
   }
 
-  void pool_stem(Range images) const {
+  void pool_stem(Range images, float* out) const {
     const size_t stem = network_.stem_.norm;
-    max_pool(through(stem), planes_of(stem), images, current(),
+    max_pool(through(stem), planes_of(stem), images, out,
              space_.winners.data());
   }
 
-  void run_next(size_t before, const Conv& conv) const {
+  // A convolution that reads what comes out of a norm layer.
+  ConvCall after(size_t norm) const {
     ConvCall call;
-    call.input = planes_of(before);
-    call.source = through(before);
+    call.input = planes_of(norm);
+    call.source = through(norm);
+    return call;
+  }
+
+  void run_next(size_t before, const Conv& conv) const {
+    ConvCall call = after(before);
     keep(conv.norm, call, space_.sums);
     convolve(conv, call);
     settle(conv.norm, space_.sums);
   }
 
   void finish(float* features) const {
-    const BlockEnd end = end_before(network_.blocks_.size());
+    const BlockEnd end =
+        end_before(network_.blocks_.size(), space_.at(plan().inputs.back()));
     const Planes planes = planes_of(network_.blocks_.back().end());
     crew_.run(input_.count, [&](int64_t image, int64_t) {
       finish_block(end, planes, {image, image + 1});
-      average_pool(current(), planes, {image, image + 1}, features);
+      average_pool(end.out, planes, {image, image + 1}, features);
     });
   }
 
@@ -207,7 +255,7 @@ class Network::ForwardPass : public Network::Pass {
     if (network_.pools_) out += std::max(images().size(), input_of(0).size());
     ConvCall stem;
     stem.sink = norm_relu(network_.stem_.norm, out);
-    convolve_stem(stem);
+    convolve_stem(stem, current());
     if (!network_.pools_) return;
     Source source;
     source.values = out;
@@ -251,6 +299,11 @@ void Network::infer(const NetworkInput& input, int64_t threads,
 void Network::forward(const NetworkInput& input, int64_t threads,
                       Workspace& space, float* features) const {
   ForwardPass(*this, input, threads, space).run(features);
+}
+
+void Network::make_again(const NetworkInput& input, int64_t threads,
+                         Workspace& space, size_t block) const {
+  ForwardPass(*this, input, threads, space).make_again(block);
 }
 
 }  // namespace sotta::engine

@@ -21,7 +21,8 @@ class Network::Pass {
   const DirectLayer::Geometry& geometry(const Conv& conv) const {
     return space_.geometry[conv.norm];
   }
-  float* raw(size_t norm) const { return space_.raw[norm].data(); }
+  const PassPlan& plan() const { return space_.plan; }
+  float* raw(size_t norm) const { return space_.at(plan().raw[norm]); }
   NormState& state(size_t norm) const { return space_.norms[norm]; }
 
   // The offset at a block's end: with a shortcut, two norm layers' together.

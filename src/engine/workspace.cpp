@@ -14,21 +14,21 @@ int64_t most_channels(const LayerSizes& sizes) {
 
 }  // namespace
 
-Workspace::Workspace(const LayerSizes& sizes, int64_t images,
+Workspace::Workspace(const LayerSizes& sizes, bool low_memory, int64_t images,
                      int64_t image_height, int64_t image_width)
     : capacity(images),
       height(image_height),
       width(image_width),
       planes(sizes.norms),
+      plan(sizes, low_memory),
+      memory(images * plan.size),
       winners(images * sizes.pooled.image()),
-      spare(images * sizes.spare),
       block_offset(most_channels(sizes)) {
-  for (const Planes& norm_planes : sizes.norms) {
-    raw.emplace_back(images * norm_planes.image());
+  for (const Planes& norm_planes : sizes.norms)
     norms.emplace_back(norm_planes.channels);
-  }
-  for (const size_t norm : sizes.blocks)
-    bits.emplace_back(images * sizes.norms[norm].image() / kBlock * kBitBytes +
+  for (const auto& block : sizes.blocks)
+    bits.emplace_back(images * sizes.norms[block.end()].image() / kBlock *
+                          kBitBytes +
                       kBitPadding);
 }
 

@@ -8,42 +8,39 @@
 #include "engine/crew.h"
 #include "engine/direct_layer.h"
 #include "engine/norm_state.h"
+#include "engine/pass_plan.h"
 #include "engine/planes.h"
 
 namespace sotta::engine {
-
-// What a workspace has to hold for each layer of a network.
-struct LayerSizes {
-  std::vector<Planes> norms;   // inputs of the norm layers, for one image
-  std::vector<size_t> blocks;  // the norm layer at each block's end
-  Planes pooled;               // of the stem's output; empty: not pooled
-  int64_t spare = 0;           // numbers on the way, for one image
-};
 
 // All memory of one pass through a network, for images of one size and up to a
 // number of them. Made once and used again: a pass allocates nothing. Memory is
 // touched, and so taken, at its first use.
 struct Workspace {
-  Workspace(const LayerSizes& sizes, int64_t images, int64_t image_height,
-            int64_t image_width);
+  Workspace(const LayerSizes& sizes, bool low_memory, int64_t images,
+            int64_t image_height, int64_t image_width);
 
   // Room for so many workers.
   void hire(int64_t workers);
+
+  // What has one of the plan's places.
+  float* at(int64_t place) const { return memory.data() + place * capacity; }
 
   int64_t capacity;  // images
   int64_t height, width;
   std::vector<Planes> planes;  // of the norm layers' inputs, for one image
 
-  // Kept from the forward to the backward pass: the norm layers' inputs and
-  // factors, which outputs of each block are positive, and which pixels were
-  // taken where the stem's output is pooled.
-  std::vector<FloatBuffer> raw;
+  // Activations and gradients.
+  PassPlan plan;
+  FloatBuffer memory;
+
+  // Kept from the forward to the backward pass beside norm layers' inputs: the
+  // norm layers' factors, which outputs of each block are positive, and which
+  // pixels were taken where the stem's output is pooled.
   std::vector<NormState> norms;
   std::vector<Buffer<uint8_t>> bits;
   Buffer<uint8_t> winners;
 
-  // Activations or gradients on the way: as many as one block has at once.
-  FloatBuffer spare;
   FloatBuffer block_offset;  // of a block's two norm layers together
   SumSlots sums, shortcut_sums;
   std::vector<DirectLayer::Geometry> geometry;  // by norm layer

@@ -57,5 +57,15 @@ TEST(Network, WorkspacesFollowTheImagesSize) {
   EXPECT_EQ(space->planes.back().width, 3);   // 10, 5, 3
 }
 
+TEST(Network, LowMemoryTakesTwoThirdsOfTheActivations) {
+  const auto model = make_model("resnet18");
+  const auto numbers = [&](bool low_memory) {
+    const Network network(*read_layout(*model), model->norm_layers(),
+                          low_memory);
+    return network.make_workspace(1, 32, 32)->memory.size();
+  };
+  EXPECT_LT(3 * numbers(true), 2 * numbers(false));
+}
+
 }  // namespace
 }  // namespace sotta::engine

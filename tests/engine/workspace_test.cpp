@@ -7,19 +7,18 @@ namespace {
 
 std::unique_ptr<Workspace> make(int64_t images) {
   LayerSizes sizes;
-  sizes.norms = {{1, 16, 8, 8}, {1, 32, 4, 4}};
-  sizes.blocks = {1};
+  sizes.norms = {{1, 16, 8, 8}, {1, 32, 4, 4}, {1, 32, 4, 4}};
+  sizes.blocks = {{{1, 2}, {}}};
   sizes.pooled = {1, 16, 4, 4};
-  sizes.spare = 100;
-  return std::make_unique<Workspace>(sizes, images, 8, 8);
+  return std::make_unique<Workspace>(sizes, /*low_memory=*/false, images, 8, 8);
 }
 
 TEST(Workspace, HasRoomForEveryLayer) {
   const auto space = make(3);
-  EXPECT_EQ(space->raw[0].size(), 3 * 16 * 64);
-  EXPECT_EQ(space->raw[1].size(), 3 * 32 * 16);
+  EXPECT_GE(space->memory.size(), 3 * (16 * 64 + 2 * 32 * 16));
+  EXPECT_EQ(space->memory.size(), 3 * space->plan.size);
+  EXPECT_EQ(space->at(5) - space->at(0), 15);
   EXPECT_EQ(space->winners.size(), 3 * 16 * 16);
-  EXPECT_EQ(space->spare.size(), 300);
   EXPECT_GE(space->bits[0].size(), 3 * 32 * 16 / 16 * kBitBytes);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "engine/max_pool.h"
 #include "engine/network_pass.h"
@@ -26,10 +27,17 @@ class Network::ForwardPass : public Network::Pass {
   void make_again(size_t index) const {
     const Block& block = network_.blocks_[index];
     float* input = space_.at(*plan().inputs_again[index]);
-    make_input(index, input);
+    std::vector<BlockEnd> ends(index + 1);
+    const size_t from = begin_input(index, input);
+    for (size_t i = from; i <= index; ++i)
+      ends[i] = end_before(i, input);
     ConvCall first;
     first.input = input_of(index);
     first.source.values = input;
+    first.prepare = [&](Range images) {
+      for (size_t i = from; i <= index; ++i)
+        finish_before(i, ends[i], images);
+    };
     first.sink.out = raw(block.path[0].norm);
     // Writes once more what is there.
     if (block.shortcut_beside())
@@ -152,21 +160,21 @@ class Network::ForwardPass : public Network::Pass {
       finish_block(end, input_of(next), images);
   }
 
-  void make_stem() const {
+  // Begins to make a block's input again, at `out`: of which blocks the input
+  // still has to be made there, from norm layers' inputs that are kept, to come
+  // to this one's.
+  size_t begin_input(size_t index, float* out) const {
+    size_t from = index;
+    while (from > 0 && !network_.blocks_[from - 1].shortcut)
+      --from;
+    if (from > 0 || !plan().makes_stem_again()) return from;
+    const size_t norm = network_.stem_.norm;
+    const bool at_once = index > 0 && !network_.pools_;
     ConvCall stem;
-    stem.sink.out = raw(network_.stem_.norm);
+    stem.sink.out = raw(norm);
+    if (at_once) stem.sink = norm_relu(norm, out);
     convolve_stem(stem, space_.at(plan().images));
-  }
-
-  // A block's input, from inputs of norm layers that are kept.
-  void make_input(size_t index, float* out) const {
-    if (index > 0 && !network_.blocks_[index - 1].shortcut)
-      make_input(index - 1, out);
-    if (index == 0 && plan().makes_stem_again()) make_stem();
-    const BlockEnd end = end_before(index, out);
-    crew_.run(input_.count, [&](int64_t image, int64_t) {
-      finish_before(index, end, {image, image + 1});
-    });
+    return at_once ? 1 : 0;
   }
 
   void run_block(size_t index) const {

@@ -18,13 +18,12 @@ struct Steps {
   int64_t forward(size_t block) const {
     return static_cast<int64_t>(block) + 1;
   }
-  // A block's input is made again, then its inside; then the way back through
-  // it. The first of these is also the way back through the network's end.
-  int64_t input_again(size_t block) const {
-    return blocks + 2 + 3 * (blocks - 1 - static_cast<int64_t>(block));
+  // A block's inside is made again; then the way back through it. The first of
+  // these is also the way back through the network's end.
+  int64_t again(size_t block) const {
+    return blocks + 2 + 2 * (blocks - 1 - static_cast<int64_t>(block));
   }
-  int64_t again(size_t block) const { return input_again(block) + 1; }
-  int64_t backward(size_t block) const { return input_again(block) + 2; }
+  int64_t backward(size_t block) const { return again(block) + 1; }
   int64_t unpool() const { return backward(0) + 1; }
   int64_t images() const { return unpool() + 1; }
   int64_t inference() const { return images() + 1; }
@@ -41,14 +40,17 @@ class Planner {
   void run() {
     plan_.raw.resize(sizes_.norms.size());
     choose_again();
-    place_stem();
+    // In this order no gaps remain in any ResNet: what is needed for long
+    // stretches first, beginning with the way back, where most is needed.
+    for_each_stream(
+        [&](size_t first, size_t last) { place_gradient(first, last); });
     for (size_t i = 0; i < sizes_.blocks.size(); ++i)
       place_block(i);
-    place_streams();
+    place_stem();
+    for_each_stream(
+        [&](size_t first, size_t last) { place_input(first, last); });
     for (size_t i = 0; i < sizes_.blocks.size(); ++i)
-      if (again_[i])
-        plan_.inputs_again[i] =
-            memory_.place(input(i), {{steps_.input_again(i), steps_.again(i)}});
+      place_inside(i);
     plan_.inference =
         memory_.place(inference(), {{steps_.inference(), steps_.inference()}});
     plan_.size = memory_.size();
@@ -91,17 +93,20 @@ class Planner {
     Lives stem = {{0, steps_.inference()}};
     Lives images = {{0, 0}, {steps_.images(), steps_.images()}};
     if (again_[0]) {
-      stem = {{0, steps_.forward(0)},
-              {steps_.input_again(0), steps_.inference()}};
+      stem = {{0, steps_.forward(0)}, {steps_.again(0), steps_.inference()}};
       for (size_t i = 0; i < again_.size(); ++i) {
         if (!again_[i] || !begins_with_stem(i)) continue;
-        const Life once{steps_.input_again(i), steps_.input_again(i)};
-        stem.push_back(once);
+        const Life once{steps_.again(i), steps_.again(i)};
         images.push_back(once);
+        if (pools()) stem.push_back(once);
       }
     }
     plan_.raw[sizes_.stem] = memory_.place(size(sizes_.stem), stem);
     plan_.images = memory_.place(sizes_.images.image(), images);
+    plan_.stem_gradient = plan_.gradients[0];
+    if (pools())
+      plan_.stem_gradient = memory_.place(size(sizes_.stem),
+                                          {{steps_.unpool(), steps_.images()}});
   }
 
   void place_block(size_t index) {
@@ -116,41 +121,44 @@ class Planner {
     }
     if (block.shortcut)
       plan_.raw[*block.shortcut] = memory_.place(size(*block.shortcut), kept);
+  }
+
+  // What is there for one block only.
+  void place_inside(size_t index) {
+    const LayerSizes::Block& block = sizes_.blocks[index];
+    const Life again{steps_.again(index), steps_.again(index)};
+    const Life backward{steps_.backward(index), steps_.backward(index)};
+    if (again_[index])
+      plan_.inputs_again[index] = memory_.place(input(index), {again});
     auto& inside = plan_.inside.emplace_back();
     for (size_t i = 0; i + 1 < block.path.size(); ++i)
-      inside.push_back(
-          memory_.place(size(block.path[i]), {{backward, backward}}));
+      inside.push_back(memory_.place(size(block.path[i]), {backward}));
   }
 
   // The inputs of blocks up to the next with a shortcut are sums made in one
-  // place; so are their gradients.
-  void place_streams() {
-    const size_t last = sizes_.blocks.size();
-    for (size_t begin = 0, end = 0; begin <= last; begin = end) {
-      while (end < last && !sizes_.blocks[end].shortcut)
-        ++end;
-      place_stream(begin, end++);
+  // place; so are their gradients. Calls work(first, last) with the blocks.
+  template <class Work>
+  void for_each_stream(const Work& work) const {
+    const size_t end = sizes_.blocks.size();
+    for (size_t first = 0, last = 0; first <= end; first = ++last) {
+      while (last < end && !sizes_.blocks[last].shortcut)
+        ++last;
+      work(first, last);
     }
-    plan_.stem_gradient =
-        pools() ? memory_.place(size(sizes_.stem),
-                                {{steps_.unpool(), steps_.images()}})
-                : plan_.gradients[0];
   }
 
-  // From the input of block `first` to that of block `last`.
-  void place_stream(size_t first, size_t last) {
+  void place_input(size_t first, size_t last) {
+    const Life life{steps_.forward(first), steps_.forward(last)};
+    plan_.inputs.resize(last + 1, memory_.place(input(first), {life}));
+  }
+
+  void place_gradient(size_t first, size_t last) {
     const bool ends = last == sizes_.blocks.size();
-    const int64_t written =
-        ends ? steps_.input_again(last - 1) : steps_.backward(last);
-    int64_t read = pools() ? steps_.unpool() : steps_.images();
-    if (first > 0) read = steps_.backward(first - 1);
-    const int64_t place = memory_.place(
-        input(first), {{steps_.forward(first), steps_.forward(last)}});
-    const int64_t gradient = memory_.place(input(first), {{written, read}});
-    for (size_t i = first; i <= last; ++i) {
-      plan_.inputs.push_back(place);
-      plan_.gradients.push_back(gradient);
-    }
+    Life life;
+    life.first = ends ? steps_.again(last - 1) : steps_.backward(last);
+    life.last = pools() ? steps_.unpool() : steps_.images();
+    if (first > 0) life.last = steps_.backward(first - 1);
+    plan_.gradients.resize(last + 1, memory_.place(input(first), {life}));
   }
 
   // Room for what a pass that keeps nothing has at once.

@@ -17,12 +17,7 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(int64_t size)
-      : memory_(
-            static_cast<Number*>(::operator new(bytes(size), alignment(size))),
-            {size}),
-        size_(size) {
-    ask_for_large_pages(memory_.get(), bytes(size));
-  }
+      : memory_(static_cast<Number*>(take(bytes(size))), {size}), size_(size) {}
 
   Number* data() const { return memory_.get(); }
   int64_t size() const { return size_; }
@@ -31,13 +26,18 @@ class Buffer {
   static size_t bytes(int64_t size) {
     return static_cast<size_t>(size) * sizeof(Number);
   }
-  static std::align_val_t alignment(int64_t size) {
-    return std::align_val_t{bytes(size) < kLargePage ? 64 : kLargePage};
+  static constexpr std::align_val_t kAlignment{64};
+  static void* take(size_t bytes) {
+    return bytes < kLargePage ? ::operator new(bytes, kAlignment)
+                              : take_pages(bytes);
   }
   struct Free {
     int64_t size = 0;
     void operator()(Number* memory) const {
-      ::operator delete(memory, alignment(size));
+      if (bytes(size) < kLargePage)
+        ::operator delete(memory, kAlignment);
+      else
+        give_pages_back(memory, bytes(size));
     }
   };
   std::unique_ptr<Number, Free> memory_;

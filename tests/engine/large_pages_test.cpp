@@ -1,6 +1,8 @@
 #include "engine/large_pages.h"
 
 #include <cstdint>
+#include <limits>
+#include <new>
 
 #include <gtest/gtest.h>
 
@@ -19,14 +21,27 @@ TEST(LargePages, LargeBuffersBeginWithOne) {
   EXPECT_EQ(address(large) % kLargePage, 0u);
 }
 
-TEST(LargePages, AskingChangesNothingThatIsThere) {
-  const FloatBuffer buffer((1 << 20) + 3);
-  for (int64_t i = 0; i < buffer.size(); ++i)
+TEST(LargePages, AllOfABufferMayBeUsed) {
+  const FloatBuffer buffer((1 << 20) + 3), other((1 << 20) + 3);
+  for (int64_t i = 0; i < buffer.size(); ++i) {
     buffer.data()[i] = static_cast<float>(i);
-  ask_for_large_pages(buffer.data(), static_cast<size_t>(buffer.size()) * 4);
-  ask_for_large_pages(nullptr, 0);
+    other.data()[i] = -1;
+  }
   for (int64_t i = 0; i < buffer.size(); ++i)
     ASSERT_EQ(buffer.data()[i], static_cast<float>(i));
+}
+
+TEST(LargePages, MemoryCanBeTakenAndGivenBackOverAndOver) {
+  for (int i = 0; i < 1000; ++i) {
+    FloatBuffer buffer(int64_t{1} << 28);  // 1 GB: not all at once
+    buffer.data()[buffer.size() - 1] = 1;
+    buffer = FloatBuffer(10);
+  }
+}
+
+TEST(LargePages, MoreThanThereIsCannotBeTaken) {
+  const size_t most = std::numeric_limits<size_t>::max() / 4;
+  EXPECT_THROW(take_pages(most), std::bad_alloc);
 }
 
 }  // namespace

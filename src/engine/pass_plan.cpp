@@ -40,8 +40,8 @@ class Planner {
   void run() {
     plan_.raw.resize(sizes_.norms.size());
     choose_again();
-    // In this order no gaps remain in any ResNet: what is needed for long
-    // stretches first, beginning with the way back, where most is needed.
+    // What is needed for long comes first, gradients before all: in this order
+    // the usual ResNets need no more than what is there at once.
     for_each_stream(
         [&](size_t first, size_t last) { place_gradient(first, last); });
     for (size_t i = 0; i < sizes_.blocks.size(); ++i)

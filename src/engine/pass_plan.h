@@ -8,7 +8,7 @@
 
 namespace sotta::engine {
 
-// What there is room to be made for in a network's pass, for one image.
+// What a network's pass writes, for one image.
 struct LayerSizes {
   // The norm layers of a block's convolutions.
   struct Block {
@@ -26,17 +26,17 @@ struct LayerSizes {
 };
 
 // Where a pass has its activations and gradients: places in one memory, in
-// numbers for one image. What is kept for the way back lies below what is on
-// the way, and both take the place of what is no longer needed.
+// numbers for one image. Each is there only while it is needed, then its place
+// is another's. Of the stem's norm layer the input is there until the next
+// forward pass, once a backward pass is done.
 //
-// With little memory, the inputs of the norm layers inside the blocks with the
+// With low memory, the inputs of the norm layers inside the blocks with the
 // largest ones, and the stem's, are not kept: the backward pass makes them
 // again, a block's before it goes back through it.
 struct PassPlan {
   PassPlan(const LayerSizes& sizes, bool low_memory);
 
-  // How many numbers of one image need a place of their own.
-  int64_t size = 0;
+  int64_t size = 0;  // of the memory
 
   std::vector<int64_t> raw;     // the norm layers' inputs
   std::vector<int64_t> inputs;  // of the blocks; the last: the network's output

@@ -82,7 +82,7 @@ class Network::ForwardPass : public Network::Pass {
     call.output = planes_of(network_.stem_.norm);
     if (network_.small_stem_)
       return network_.small_stem_->forward(input_.images, call, crew_);
-    const int64_t size = planes.channels * planes.height * planes.width;
+    const int64_t size = planes.plain_image();
     call.source.values = blocked;
     call.prepare = [&](Range images) {
       for (int64_t n = images.begin; n < images.end; ++n)

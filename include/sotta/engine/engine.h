@@ -16,8 +16,8 @@ struct EngineOptions {
   // "auto":     fused where it covers the network, else LibTorch.
   std::string name = "auto";
 
-  // The fused engine keeps no Winograd-transformed weights: less memory, a
-  // little more time.
+  // The fused engine keeps no Winograd-transformed weights and makes large
+  // activations again on the way back: less memory, more time.
   bool low_memory = false;
 
   template <class Visitor>

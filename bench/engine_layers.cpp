@@ -91,11 +91,11 @@ void show_winograd(const Kind& kind) {
   show("  multiplying", every_share([&](Range) {
          for (int64_t g = 0; g < groups; ++g)
            for (int64_t p = 0; p < positions; ++p) {
-             const WinogradTerm term{
-                 left.data() + p * left_stride,
-                 weights.data() + (36 * g + packed_position(kind.tiling, p)) *
-                                      weights_stride};
-             winograd_multiply({share, kind.inputs, kGroup}, &term, 1,
+             const float* right_side =
+                 weights.data() +
+                 (36 * g + packed_position(kind.tiling, p)) * weights_stride;
+             winograd_multiply({share, kind.inputs, kGroup, kind.inputs},
+                               left.data() + p * left_stride, right_side,
                                right.data() + p * right_stride);
            }
        }),
@@ -105,8 +105,7 @@ void show_winograd(const Kind& kind) {
   show("  transforming back and writing", every_share([&](Range tiles) {
          for (int64_t g = 0; g < groups; ++g)
            winograd_output(kind.tiling, sink, output, tiles,
-                           {g * kGroup, (g + 1) * kGroup},
-                           {0, blocks_of(kGroup)}, right.data());
+                           {g * kGroup, (g + 1) * kGroup}, right.data());
        }),
        0);
 }

@@ -47,7 +47,7 @@ struct Crew {
   WorkerPool* pool = nullptr;
   int64_t threads = 1;
   WorkerScratch* scratch = nullptr;  // [threads]
-  WorkerScratch* shared = nullptr;   // of all workers together
+  FloatBuffer* shared = nullptr;     // of all workers together
   FloatBuffer* packed = nullptr;     // for weights that are not kept
 
   void run(int64_t tasks, const WorkerPool::Work& work) const {

@@ -63,6 +63,12 @@ struct Patch {
   }
 
   // Blocks of one row lie `stride` apart.
+  HWY_INLINE void load_row(int row, const float* from, int64_t stride) {
+    SOTTA_UNROLL
+    for (int c = 0; c < C; ++c)
+      sum[row][c] = load(from + c / kVectorsPerBlock * stride +
+                         c % kVectorsPerBlock * kLanes);
+  }
   HWY_INLINE void store_row(int row, float* to, int64_t stride) const {
     SOTTA_UNROLL
     for (int c = 0; c < C; ++c)

@@ -62,26 +62,23 @@ void winograd_input(Tiling tiling, const Source& source, const Planes& planes,
 // patches of the multiplication.
 constexpr int64_t kGroup = 64;
 
-// One position's product for a group of outputs: the sum over terms of left
-// [tiles][inputs] times right [outputs / 16][inputs][16] into product
-// [outputs / 16][tiles][16].
+// One position's product for a group of outputs: left [tiles][inputs], with
+// `left_stride` numbers from tile to tile, times right
+// [outputs / 16][inputs][16] into product [outputs / 16][tiles][16].
 struct WinogradProduct {
   int64_t tiles = 0;
   int64_t inputs = 0;
   int64_t outputs = 0;
+  int64_t left_stride = 0;
+  bool add = false;  // goes on with the sums that `product` holds
 };
-struct WinogradTerm {
-  const float* left = nullptr;
-  const float* right = nullptr;
-};
-void winograd_multiply(const WinogradProduct& sizes, const WinogradTerm* terms,
-                       int64_t count, float* product);
+void winograd_multiply(const WinogradProduct& sizes, const float* left,
+                       const float* right, float* product);
 
-// Transforms products [positions] of the outputs of `group` back and hands some
-// blocks of them to `sink`; `planes` are the output's.
+// Transforms products [positions] of the outputs of `group` back and hands them
+// to `sink`; `planes` are the output's.
 void winograd_output(Tiling tiling, const Sink& sink, const Planes& planes,
-                     Range tiles, Range group, Range blocks,
-                     const float* products);
+                     Range tiles, Range group, const float* products);
 
 // Transformed weights have such a gap too.
 constexpr int64_t packed_stride(int64_t inputs, int64_t outputs) {
@@ -116,9 +113,13 @@ struct WinogradWeights {
   bool backward = false;
 };
 
-// Writes, of [packed positions][outputs / 16][inputs][16] for a group of
-// outputs, what belongs to some inputs.
+// Writes [packed positions][outputs / 16][inputs][16] for a group of outputs
+// and some inputs.
 void pack_winograd(const WinogradWeights& weights, Range group, Range inputs,
                    float* packed);
+
+// Asks the memory for one of `shares` of what pack_winograd() will read.
+void prefetch_winograd(const WinogradWeights& weights, Range group,
+                       Range inputs, int64_t share, int64_t shares);
 
 }  // namespace sotta::engine

@@ -7,22 +7,22 @@ namespace {
 
 using Direction = WinogradLayer::Direction;
 
-// Transformed weights beyond this stay in no core's cache: then all workers go
-// through one position's weights at a time, for many tiles.
+// Transformed weights beyond this stay in no core's cache: then all workers
+// take the same tiles, many, and each multiplies them for outputs of its own.
 constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB
 
 // Transformed weights beyond this are not kept: those of ResNet18's last stage
-// would take as much memory as all activations, and making them anew takes a
-// twenty-fifth of the time.
+// would take as much memory as all activations. A worker makes them on the way,
+// for few enough inputs at a time to find them in its cache.
 constexpr int64_t kKeptWeights = 3 << 20;  // numbers: 12 MB
-
-// Inputs whose weights a worker transforms at once.
-constexpr int64_t kInputsPacked = 32;
+constexpr int64_t kInputsPacked = 64;
 
 // Tiles that a worker who goes apart takes at once, and workers who go
-// together.
+// together; those of a stride of 2 have more products.
 constexpr int64_t kTilesApart = 24;
-constexpr int64_t kTilesTogether = 128;
+constexpr int64_t tiles_together(Tiling tiling) {
+  return tiling == Tiling::kSame ? 128 : 64;
+}
 
 // Images of one piece of work.
 int64_t images_at_once(int64_t tiles_per_image) {
@@ -51,6 +51,15 @@ void total(SumSlots* sums, int64_t slots, int64_t channels) {
   if (sums) sums->total(slots, channels);
 }
 
+// Transformed weights of some positions, inputs and outputs, `stride` from
+// position to position.
+struct Packed {
+  Range positions;
+  Range inputs;
+  const float* weights = nullptr;
+  int64_t stride = 0;
+};
+
 // One call's fixed facts, and its steps for some tiles.
 struct Job {
   const ConvCall& call;
@@ -59,9 +68,9 @@ struct Job {
 
   int64_t inputs() const { return direction.inputs; }
   int64_t outputs() const { return direction.outputs; }
-  int64_t groups() const { return pieces_of(outputs(), kGroup); }
-  Range group(int64_t index) const {
-    return piece_of({0, outputs()}, kGroup, index);
+  int64_t groups(int64_t width) const { return pieces_of(outputs(), width); }
+  Range group(int64_t width, int64_t index) const {
+    return piece_of({0, outputs()}, width, index);
   }
   Tiling tiling() const { return direction.main.tiling; }
   int64_t products() const {
@@ -71,14 +80,15 @@ struct Job {
     return tiles_of_image(call.input, step_in(tiling()));
   }
 
-  void ensure_tiles(WorkerScratch& scratch, int64_t tiles) const {
-    const int64_t columns = std::min(outputs(), kGroup);
-    ensure(scratch.left, direction.lefts * position_stride(tiles, inputs()));
-    ensure(scratch.right, products() * position_stride(tiles, columns));
+  void ensure_left(FloatBuffer& left, int64_t tiles) const {
+    ensure(left, direction.lefts * position_stride(tiles, inputs()));
+  }
+  void ensure_right(FloatBuffer& right, int64_t tiles, int64_t width) const {
+    ensure(right,
+           products() * position_stride(tiles, std::min(width, outputs())));
   }
 
-  void read(Range tiles, Range blocks, const WorkerScratch& scratch) const {
-    float* left = scratch.left.data();
+  void read(Range tiles, Range blocks, float* left) const {
     winograd_input(tiling(), call.source, call.input, tiles, blocks, left);
     const int64_t own = positions_of(tiling());
     if (own < direction.lefts)
@@ -87,19 +97,26 @@ struct Job {
                      left + own * position_stride(tiles.size(), inputs()));
   }
 
-  // For some outputs, with their weights.
+  // What some weights add to one position's product of some outputs.
   void multiply(int64_t index, int64_t tiles, int64_t columns,
-                const float* weights, const WorkerScratch& scratch) const {
+                const Packed& packed, const float* left, float* right) const {
     const auto& product = direction.products[static_cast<size_t>(index)];
-    WinogradTerm terms[2];
-    for (int64_t i = 0; i < product.count; ++i)
-      terms[i] = {scratch.left.data() +
-                      product.terms[i].left * position_stride(tiles, inputs()),
-                  weights + product.terms[i].weights *
-                                packed_stride(inputs(), columns)};
-    winograd_multiply(
-        {tiles, inputs(), columns}, terms, product.count,
-        scratch.right.data() + index * position_stride(tiles, columns));
+    for (int64_t i = 0; i < product.count; ++i) {
+      const auto& term = product.terms[i];
+      const int64_t position = term.weights - packed.positions.begin;
+      if (position < 0 || position >= packed.positions.size()) continue;
+      const bool add = i > 0 || packed.inputs.begin > 0;
+      winograd_multiply({tiles, packed.inputs.size(), columns, inputs(), add},
+                        left + term.left * position_stride(tiles, inputs()) +
+                            packed.inputs.begin,
+                        packed.weights + position * packed.stride,
+                        right + index * position_stride(tiles, columns));
+    }
+  }
+  void multiply_all(int64_t tiles, int64_t columns, const Packed& packed,
+                    const float* left, float* right) const {
+    for (int64_t p = 0; p < products(); ++p)
+      multiply(p, tiles, columns, packed, left, right);
   }
 
   // The call's sinks with slots of their own.
@@ -112,16 +129,13 @@ struct Job {
         with_slot(call.shortcut_sink, call.shortcut_sums, slot, call.output)};
   }
 
-  // Some blocks of a group of outputs.
-  void write(const Sinks& sinks, Range tiles, Range group, Range blocks,
-             const WorkerScratch& scratch) const {
-    const float* right = scratch.right.data();
-    winograd_output(tiling(), sinks.main, call.output, tiles, group, blocks,
-                    right);
+  void write(const Sinks& sinks, Range tiles, Range group,
+             const float* right) const {
+    winograd_output(tiling(), sinks.main, call.output, tiles, group, right);
     const int64_t own = positions_of(tiling());
     if (own < products())
       winograd_output(
-          Tiling::kPlain, sinks.shortcut, call.output, tiles, group, blocks,
+          Tiling::kPlain, sinks.shortcut, call.output, tiles, group,
           right + own * position_stride(tiles.size(), group.size()));
   }
 
@@ -135,31 +149,45 @@ struct Job {
   }
 };
 
-// A group's transformed weights, a shortcut's behind the others.
+// A shortcut's transformed weights come behind the others.
+Range main_positions(const Direction& direction) {
+  return {0, packed_positions(direction.main.tiling)};
+}
+Range shortcut_positions(const Direction& direction) {
+  const int64_t first = main_positions(direction).end;
+  return {first, first + (direction.shortcut.weights ? 1 : 0)};
+}
+
+// The weights of a group of outputs.
 int64_t group_size(const Direction& direction) {
-  return (packed_positions(direction.main.tiling) + 1) *
+  return shortcut_positions(direction).end *
          packed_stride(direction.inputs, kGroup);
 }
 
-// Transforms the weights of some groups of outputs.
-void pack_groups(const Direction& direction, Range groups, const Crew& crew,
-                 FloatBuffer& packed) {
-  ensure(packed, groups.size() * group_size(direction));
-  const Range columns{groups.begin * kGroup,
-                      std::min(groups.end * kGroup, direction.outputs)};
-  const int64_t pieces = pieces_of(direction.inputs, kInputsPacked);
-  crew.run(groups.size() * pieces, [&](int64_t task, int64_t) {
-    const int64_t index = task / pieces;
-    const Range group = piece_of(columns, kGroup, index);
-    const Range inputs =
-        piece_of({0, direction.inputs}, kInputsPacked, task % pieces);
-    float* to = packed.data() + index * group_size(direction);
+// Transforms all weights.
+void pack_groups(const Job& job, FloatBuffer& packed) {
+  const Direction& direction = job.direction;
+  const Range inputs{0, job.inputs()};
+  ensure(packed, job.groups(kGroup) * group_size(direction));
+  job.crew.run(job.groups(kGroup), [&](int64_t g, int64_t) {
+    const Range group = job.group(kGroup, g);
+    float* to = packed.data() + g * group_size(direction);
     pack_winograd(direction.main, group, inputs, to);
     if (direction.shortcut.weights)
       pack_winograd(direction.shortcut, group, inputs,
-                    to + packed_positions(direction.main.tiling) *
-                             packed_stride(direction.inputs, group.size()));
+                    to + main_positions(direction).end *
+                             packed_stride(inputs.end, group.size()));
   });
+}
+
+// Of these, what belongs to some outputs of one group.
+Packed packed_of(const Job& job, const float* weights, Range outputs) {
+  const int64_t index = outputs.begin / kGroup;
+  return {{0, shortcut_positions(job.direction).end},
+          {0, job.inputs()},
+          weights + index * group_size(job.direction) +
+              outputs.begin % kGroup * job.inputs(),
+          packed_stride(job.inputs(), job.group(kGroup, index).size())};
 }
 
 // Every worker takes its own images through all three steps.
@@ -169,31 +197,75 @@ void run_apart(const Job& job, const float* weights) {
   const int64_t share = images_at_once(per_image);
   const int64_t pieces = pieces_of(images, share);
   job.reserve_slots(pieces);
-  for (int64_t i = 0; i < job.crew.threads; ++i)
-    job.ensure_tiles(job.crew.scratch[i], kTilesApart);
+  for (int64_t i = 0; i < job.crew.threads; ++i) {
+    job.ensure_left(job.crew.scratch[i].left, kTilesApart);
+    job.ensure_right(job.crew.scratch[i].right, kTilesApart, kGroup);
+  }
   job.crew.run(pieces, [&](int64_t piece, int64_t worker) {
     const Range mine = piece_of({0, images}, share, piece);
     if (job.call.prepare) job.call.prepare(mine);
     const Job::Sinks sinks = job.sinks_of(piece);
-    const WorkerScratch& scratch = job.crew.scratch[worker];
+    float* left = job.crew.scratch[worker].left.data();
+    float* right = job.crew.scratch[worker].right.data();
     const Range all{mine.begin * per_image, mine.end * per_image};
     for (int64_t i = 0; i < pieces_of(all.size(), kTilesApart); ++i) {
       const Range tiles = piece_of(all, kTilesApart, i);
-      job.read(tiles, {0, blocks_of(job.inputs())}, scratch);
-      for (int64_t g = 0; g < job.groups(); ++g) {
-        const Range group = job.group(g);
-        for (int64_t p = 0; p < job.products(); ++p)
-          job.multiply(p, tiles.size(), group.size(),
-                       weights + g * group_size(job.direction), scratch);
-        job.write(sinks, tiles, group, {0, blocks_of(group.size())}, scratch);
+      job.read(tiles, {0, blocks_of(job.inputs())}, left);
+      for (int64_t g = 0; g < job.groups(kGroup); ++g) {
+        const Range group = job.group(kGroup, g);
+        job.multiply_all(tiles.size(), group.size(),
+                         packed_of(job, weights, group), left, right);
+        job.write(sinks, tiles, group, right);
       }
     }
   });
   job.total_slots(pieces);
 }
 
-// All workers go through each step together. Without `kept` weights they make
-// those of one group of outputs after the other.
+// Multiplies for a group of outputs with weights that are made on the way, the
+// convolution's or the shortcut's; the memory is asked for the next meanwhile.
+void pack_and_multiply(const Job& job, const WinogradWeights& from,
+                       Range positions, int64_t tiles, Range group,
+                       const WorkerScratch& scratch) {
+  float* weights = scratch.left.data();
+  const Range all{0, job.inputs()};
+  for (int64_t i = 0; i < pieces_of(all.end, kInputsPacked); ++i) {
+    const Range inputs = piece_of(all, kInputsPacked, i);
+    const Range next = piece_of(all, kInputsPacked, i + 1);
+    pack_winograd(from, group, inputs, weights);
+    const Packed packed{positions, inputs, weights,
+                        packed_stride(inputs.size(), group.size())};
+    for (int64_t p = 0; p < job.products(); ++p) {
+      prefetch_winograd(from, group, next, p, job.products());
+      job.multiply(p, tiles, group.size(), packed, job.crew.shared->data(),
+                   scratch.right.data());
+    }
+  }
+}
+
+void multiply_group(const Job& job, const float* kept, int64_t tiles,
+                    Range group, const WorkerScratch& scratch) {
+  const Direction& direction = job.direction;
+  if (kept)
+    return job.multiply_all(tiles, group.size(), packed_of(job, kept, group),
+                            job.crew.shared->data(), scratch.right.data());
+  pack_and_multiply(job, direction.main, main_positions(direction), tiles,
+                    group, scratch);
+  if (direction.shortcut.weights)
+    pack_and_multiply(job, direction.shortcut, shortcut_positions(direction),
+                      tiles, group, scratch);
+}
+
+// Outputs of a group: fewer where some workers would have none otherwise.
+int64_t group_width(int64_t outputs, int64_t workers) {
+  int64_t width = kGroup;
+  while (width > kBlock && pieces_of(outputs, width) < workers)
+    width /= 2;
+  return width;
+}
+
+// Workers read some tiles together; then each takes groups of outputs, with the
+// `kept` weights if there are any.
 void run_together(const Job& job, const float* kept) {
   const Crew& crew = job.crew;
   const int64_t images = job.call.input.images;
@@ -202,29 +274,29 @@ void run_together(const Job& job, const float* kept) {
       job.call.prepare({image, image + 1});
     });
   const Range all{0, images * job.tiles_per_image()};
-  const int64_t most = std::min(all.end, kTilesTogether);
+  const int64_t most = std::min(all.end, tiles_together(job.tiling()));
   const int64_t pieces = pieces_of(all.end, most);
+  const int64_t width = group_width(job.outputs(), crew.threads);
   job.reserve_slots(pieces);
-  job.ensure_tiles(*crew.shared, most);
-  const WorkerScratch& scratch = *crew.shared;
+  job.ensure_left(*crew.shared, most);
+  for (int64_t i = 0; i < crew.threads; ++i) {
+    if (!kept)
+      ensure(crew.scratch[i].left, main_positions(job.direction).end *
+                                       packed_stride(kInputsPacked, width));
+    job.ensure_right(crew.scratch[i].right, most, width);
+  }
   for (int64_t i = 0; i < pieces; ++i) {
     const Range tiles = piece_of(all, most, i);
     const Job::Sinks sinks = job.sinks_of(i);
     crew.run(blocks_of(job.inputs()), [&](int64_t block, int64_t) {
-      job.read(tiles, {block, block + 1}, scratch);
+      job.read(tiles, {block, block + 1}, crew.shared->data());
     });
-    for (int64_t g = 0; g < job.groups(); ++g) {
-      if (!kept) pack_groups(job.direction, {g, g + 1}, crew, *crew.packed);
-      const float* weights =
-          kept ? kept + g * group_size(job.direction) : crew.packed->data();
-      const Range group = job.group(g);
-      crew.run(job.products(), [&](int64_t index, int64_t) {
-        job.multiply(index, tiles.size(), group.size(), weights, scratch);
-      });
-      crew.run(blocks_of(group.size()), [&](int64_t block, int64_t) {
-        job.write(sinks, tiles, group, {block, block + 1}, scratch);
-      });
-    }
+    crew.run(job.groups(width), [&](int64_t g, int64_t worker) {
+      const Range group = job.group(width, g);
+      const WorkerScratch& scratch = crew.scratch[worker];
+      multiply_group(job, kept, tiles.size(), group, scratch);
+      job.write(sinks, tiles, group, scratch.right.data());
+    });
   }
   job.total_slots(pieces);
 }
@@ -282,16 +354,13 @@ WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
 void WinogradLayer::run(const ConvCall& call, const Crew& crew,
                         const Direction& direction) const {
   const Job job{call, crew, direction};
-  const Range groups{0, job.groups()};
   const bool apart = weights_of(direction) <= kCachedWeights;
   const float* weights = nullptr;
   if (keep_) {
-    std::call_once(direction.once, [&] {
-      pack_groups(direction, groups, crew, direction.packed);
-    });
+    std::call_once(direction.once, [&] { pack_groups(job, direction.packed); });
     weights = direction.packed.data();
   } else if (apart) {
-    pack_groups(direction, groups, crew, *crew.packed);
+    pack_groups(job, *crew.packed);
     weights = crew.packed->data();
   }
   if (apart)

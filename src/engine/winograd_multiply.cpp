@@ -14,31 +14,31 @@ struct Product {
   template <int R, int C>
   HWY_INLINE void run(int64_t row, int64_t block) const {
     Patch<R, C> patch;
-    patch.clear();
-    for (int64_t t = 0; t < count; ++t) {
-      const float* rows[R];
-      SOTTA_UNROLL
-      for (int r = 0; r < R; ++r)
-        rows[r] = terms[t].left + (row + r) * sizes.inputs;
-      patch.add(rows, terms[t].right + block * sizes.inputs * kBlock,
-                sizes.inputs * kBlock, sizes.inputs);
-    }
     float* to = product + (block * sizes.tiles + row) * kBlock;
+    const float* rows[R];
+    if (!sizes.add) patch.clear();
+    SOTTA_UNROLL
+    for (int r = 0; r < R; ++r) {
+      if (sizes.add) patch.load_row(r, to + r * kBlock, sizes.tiles * kBlock);
+      rows[r] = left + (row + r) * sizes.left_stride;
+    }
+    patch.add(rows, right + block * sizes.inputs * kBlock,
+              sizes.inputs * kBlock, sizes.inputs);
     SOTTA_UNROLL
     for (int r = 0; r < R; ++r)
       patch.store_row(r, to + r * kBlock, sizes.tiles * kBlock);
   }
 
   WinogradProduct sizes;
-  const WinogradTerm* terms;
-  int64_t count;
+  const float* left;
+  const float* right;
   float* product;
 };
 
-void multiply(const WinogradProduct& sizes, const WinogradTerm* terms,
-              int64_t count, float* product) {
+void multiply(const WinogradProduct& sizes, const float* left,
+              const float* right, float* product) {
   cover(sizes.tiles, blocks_of(sizes.outputs),
-        Product{sizes, terms, count, product});
+        Product{sizes, left, right, product});
 }
 
 }  // namespace sotta::engine::HWY_NAMESPACE
@@ -49,9 +49,9 @@ namespace sotta::engine {
 
 HWY_EXPORT(multiply);
 
-void winograd_multiply(const WinogradProduct& sizes, const WinogradTerm* terms,
-                       int64_t count, float* product) {
-  HWY_DYNAMIC_DISPATCH(multiply)(sizes, terms, count, product);
+void winograd_multiply(const WinogradProduct& sizes, const float* left,
+                       const float* right, float* product) {
+  HWY_DYNAMIC_DISPATCH(multiply)(sizes, left, right, product);
 }
 
 }  // namespace sotta::engine

@@ -72,12 +72,10 @@ HWY_INLINE void untransform_block(Output sink, const Planes& planes,
 }
 
 void output(Tiling tiling, const Sink& sink, const Planes& planes, Range tiles,
-            Range group, Range blocks, const float* products) {
-  const int64_t last = group.begin + blocks.end * kBlock;
+            Range group, const float* products) {
   with_lines(tiling, [&](auto line) HWY_ATTR {
     with_sink(sink, [&](auto functor) HWY_ATTR {
-      for (int64_t c = group.begin + blocks.begin * kBlock; c < last;
-           c += kLanes)
+      for (int64_t c = group.begin; c < group.end; c += kLanes)
         untransform_block<decltype(line)>(functor, planes, tiles, group, c,
                                           products);
     });
@@ -94,10 +92,9 @@ namespace sotta::engine {
 HWY_EXPORT(output);
 
 void winograd_output(Tiling tiling, const Sink& sink, const Planes& planes,
-                     Range tiles, Range group, Range blocks,
-                     const float* products) {
+                     Range tiles, Range group, const float* products) {
   HWY_DYNAMIC_DISPATCH(output)
-  (tiling, sink, planes, tiles, group, blocks, products);
+  (tiling, sink, planes, tiles, group, products);
 }
 
 }  // namespace sotta::engine

@@ -46,8 +46,7 @@ struct Workspace {
   std::vector<DirectLayer::Geometry> geometry;  // by norm layer
 
   std::vector<WorkerScratch> workers;
-  WorkerScratch shared;
-  FloatBuffer packed;
+  FloatBuffer shared, packed;  // see Crew
 };
 
 // Workspaces that are not in use. Several threads may ask at once.

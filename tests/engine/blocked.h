@@ -175,8 +175,7 @@ struct CrewOfWorkers {
 
   WorkerPool pool;
   std::vector<WorkerScratch> workers;
-  WorkerScratch shared;
-  FloatBuffer packed;
+  FloatBuffer shared, packed;
   Crew crew;
 };
 

@@ -67,14 +67,35 @@ INSTANTIATE_TEST_SUITE_P(
                       Sizes{32, 16, 3, 7, 5}, Sizes{64, 64, 1, 1, 1},
                       Sizes{48, 80, 2, 9, 13}, Sizes{16, 16, 1, 40, 3}));
 
-// Wide layers take the way on which all workers go through the steps together.
-TEST(WinogradLayer, WideLayersConvolveToo) {
-  const Array images = random_array({3, 192, 6, 6}, 1);
-  const Array weights = random_array({192, 192, 3, 3}, 2);
-  const WinogradLayer layer({192, 192, 3, 1}, {weights.data(), nullptr}, true);
+// Wide layers take the way on which all workers read the same tiles, and each
+// takes groups of outputs, narrower ones with more workers.
+TEST(WinogradLayer, WideLayersConvolveTooTheSameWithAnyWorkers) {
+  const Array images = random_array({3, 176, 6, 6}, 1);
+  const Array weights = random_array({192, 176, 3, 3}, 2);
+  const Array expected = naive_conv(images, weights, 1);
 
-  expect_close(run_layer(layer, images, 192, false),
-               naive_conv(images, weights, 1));
+  for (const bool keep : {true, false}) {
+    const WinogradLayer layer({176, 192, 3, 1}, {weights.data(), nullptr},
+                              keep);
+    for_every_target([&] {
+      Array one = run_layer(layer, images, 192, false, 1);
+      expect_close(one, expected);
+      for (const int64_t threads : {2, 5, 20})
+        EXPECT_EQ(run_layer(layer, images, 192, false, threads).values(),
+                  one.values());
+    });
+  }
+}
+
+TEST(WinogradLayer, WideLayersGoBackToo) {
+  const Array gradient = random_array({3, 192, 6, 6}, 1);
+  const Array weights = random_array({192, 176, 3, 3}, 2);
+  const WinogradLayer layer({176, 192, 3, 1}, {weights.data(), nullptr}, false);
+  Array expected({3, 176, 6, 6});
+  add_naive_backward(gradient, weights, 1, expected);
+
+  for_every_target(
+      [&] { expect_close(run_layer(layer, gradient, 176, true), expected); });
 }
 
 TEST(WinogradLayer, TakesSumsThatDoNotDependOnTheThreads) {
@@ -261,6 +282,29 @@ TEST_P(StridedLayer, GoesBackThroughBothConvolutions) {
     layer_.backward(call, workers_.crew);
     expect_close(from_blocked(result, input), expected);
   });
+}
+
+TEST_P(StridedLayer, GivesTheSameWithoutKeptWeights) {
+  const WinogradLayer sparing({inputs_, outputs_, 3, 2},
+                              {weights_.data(), one_.data()}, false);
+  const Planes input = images_.sizes();
+  const Planes output{3, outputs_, (input.height + 1) / 2,
+                      (input.width + 1) / 2};
+  const FloatBuffer main = to_blocked(random_array(output, 4)),
+                    shortcut = to_blocked(random_array(output, 5)),
+                    result(input.size());
+  ConvCall call;
+  call.input = output;
+  call.output = input;
+  call.source.values = main.data();
+  call.shortcut_source.values = shortcut.data();
+  call.sink.out = result.data();
+
+  layer_.backward(call, workers_.crew);
+  Array expected = from_blocked(result, input);
+  sparing.backward(call, workers_.crew);
+
+  EXPECT_EQ(from_blocked(result, input).values(), expected.values());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StridedLayer,

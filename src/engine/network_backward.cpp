@@ -20,6 +20,7 @@ class Network::BackwardPass : public Network::Pass {
     }
     if (network_.pools_) unpool();
     if (gradients_.images) finish_images();
+    space_.stem.output_stays();
   }
 
  private:

@@ -14,10 +14,12 @@ class Network::ForwardPass : public Network::Pass {
   // Keeps the norm layers' inputs.
   void run(float* features) const {
     if (running()) use_running();
-    ConvCall stem;
-    keep(network_.stem_.norm, stem, space_.sums);
-    convolve_stem(stem, space_.at(plan().images));
-    settle(network_.stem_.norm, space_.sums);
+    if (!begins_like_the_last()) {
+      ConvCall stem;
+      keep(network_.stem_.norm, stem, space_.stem.sums);
+      convolve_stem(stem, space_.at(plan().images));
+    }
+    settle(network_.stem_.norm, space_.stem.sums);
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       run_block(i);
     finish(features);
@@ -74,6 +76,19 @@ class Network::ForwardPass : public Network::Pass {
   void use_running() const {
     for (size_t i = 0; i < network_.norms_.size(); ++i)
       state(i).use_running(norm_input(i));
+  }
+
+  // The stem's output and its sums are there.
+  bool begins_like_the_last() const {
+    if (running()) {
+      space_.stem.forget();
+      return false;
+    }
+    const Planes planes = images();
+    const NormLayer& norm = network_.norms_[network_.stem_.norm];
+    return space_.stem.begin(
+        {input_.images, planes.images * planes.plain_image()},
+        {norm_input(network_.stem_.norm).running_mean, norm.channels});
   }
 
   // `blocked`: room for the images in blocks of channels, if need be.

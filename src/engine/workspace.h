@@ -10,6 +10,7 @@
 #include "engine/norm_state.h"
 #include "engine/pass_plan.h"
 #include "engine/planes.h"
+#include "engine/stem_record.h"
 
 namespace sotta::engine {
 
@@ -43,6 +44,7 @@ struct Workspace {
 
   FloatBuffer block_offset;  // of a block's two norm layers together
   SumSlots sums, shortcut_sums;
+  StemRecord stem;
   std::vector<DirectLayer::Geometry> geometry;  // by norm layer
 
   std::vector<WorkerScratch> workers;

@@ -1,5 +1,11 @@
 #include "engine/network.h"
 
+#include <string>
+#include <tuple>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <gtest/gtest.h>
 
 #include "engine/network_layout.h"
@@ -56,6 +62,79 @@ TEST(Network, WorkspacesFollowTheImagesSize) {
   EXPECT_EQ(space->planes.back().height, 4);  // 13, 7, 4
   EXPECT_EQ(space->planes.back().width, 3);   // 10, 5, 3
 }
+
+// Passes there and back in one workspace, without and with low memory.
+class SecondPass
+    : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
+ protected:
+  SecondPass()
+      : model_(make_model(std::get<0>(GetParam()))),
+        layout_(*read_layout(*model_)),
+        network_(layout_, model_->norm_layers(), std::get<1>(GetParam())),
+        space_(network_.make_workspace(2, 32, 32)),
+        images_(make_images(2, 32, 32)),
+        affine_(model_->source().affine.clone()),
+        mean_(at::empty_like(model_->source().running_mean)),
+        var_(at::empty_like(mean_)) {}
+
+  NetworkInput input() const {
+    const ModelState& state = model_->source();
+    return {images_.data_ptr<float>(),
+            2,
+            affine_.data_ptr<float>(),
+            state.running_mean.data_ptr<float>(),
+            state.running_var.data_ptr<float>(),
+            NormStats::batch(),
+            mean_.data_ptr<float>(),
+            var_.data_ptr<float>()};
+  }
+  at::Tensor forward(Workspace& space) const {
+    const at::Tensor features = at::empty({2, network_.features()});
+    network_.forward(input(), 2, space, features.data_ptr<float>());
+    return features;
+  }
+  at::Tensor there_and_back(Workspace& space) const {
+    const at::Tensor features = forward(space);
+    const at::Tensor gradient = at::empty_like(affine_);
+    network_.backward(
+        input(), 2, space,
+        {features.data_ptr<float>(), gradient.data_ptr<float>(), nullptr});
+    return gradient;
+  }
+  at::Tensor afresh() const {
+    return there_and_back(*network_.make_workspace(2, 32, 32));
+  }
+
+  std::unique_ptr<Classifier> model_;
+  NetworkLayout layout_;
+  Network network_;
+  std::unique_ptr<Workspace> space_;
+  at::Tensor images_, affine_, mean_, var_;
+};
+
+TEST_P(SecondPass, TakesTheStemsOutputOfTheFirst) {
+  there_and_back(*space_);
+  affine_ += 0.125;
+  EXPECT_TRUE(there_and_back(*space_).equal(afresh()));
+
+  // Sums that are not made again: the mean is the centre.
+  const int64_t channels = layout_.stem.shape.outputs;
+  space_->stem.sums.total(0, channels);
+  forward(*space_);
+  EXPECT_TRUE(mean_.slice(0, 0, channels)
+                  .equal(model_->source().running_mean.slice(0, 0, channels)));
+}
+
+TEST_P(SecondPass, NoticesOtherImages) {
+  there_and_back(*space_);
+  images_[1][2][3] += 0.5;
+  EXPECT_TRUE(there_and_back(*space_).equal(afresh()));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SecondPass,
+                         ::testing::Combine(::testing::Values("resnet8",
+                                                              "imagenet"),
+                                            ::testing::Bool()));
 
 TEST(Network, LowMemoryTakesTwoThirdsOfTheActivations) {
   const auto model = make_model("resnet18");

@@ -13,9 +13,9 @@ constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB
 
 // Transformed weights beyond this are not kept: those of ResNet18's last stage
 // would take as much memory as all activations. A worker makes them on the way,
-// for few enough inputs at a time to find them in its cache.
+// for few enough inputs at a time to find them near by: 1.2 MB.
 constexpr int64_t kKeptWeights = 3 << 20;  // numbers: 12 MB
-constexpr int64_t kInputsPacked = 64;
+constexpr int64_t kInputsPacked = 128;
 
 // Tiles that a worker who goes apart takes at once, and workers who go
 // together; those of a stride of 2 have more products.

@@ -1,11 +1,5 @@
 # One target for LibTorch, so that no other file names its variables.
 # Its headers count as system headers: warnings stay about our own code.
-# Kernels for GPUs are compiled by the compiler of all the rest: another one's
-# libraries would come into every program, a std::filesystem of its own with
-# them.
-if(NOT DEFINED CMAKE_CUDA_HOST_COMPILER)
-  set(CMAKE_CUDA_HOST_COMPILER "${CMAKE_CXX_COMPILER}")
-endif()
 find_package(Torch REQUIRED)
 add_library(sotta_torch INTERFACE)
 add_library(sotta::torch ALIAS sotta_torch)
@@ -17,8 +11,14 @@ separate_arguments(sotta_torch_flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(sotta_torch INTERFACE ${sotta_torch_flags})
 # Upstream's binaries export parts of std::filesystem from an older compiler, and
 # directory iterators made of two halves crash. The system's library, loaded
-# first, keeps its halves together.
+# first, keeps its halves together. Named in full: where CUDA's compiler comes
+# with another C++ compiler, that one's folders are searched first and may hold
+# only an archive, of which nothing would be loaded first.
+execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=libstdc++.so
+  OUTPUT_VARIABLE sotta_libstdcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
 target_link_options(sotta_torch INTERFACE
-  "LINKER:--push-state,--no-as-needed" -lstdc++ "LINKER:--pop-state")
+  "LINKER:--push-state,--no-as-needed"
+  "$<BUILD_INTERFACE:${sotta_libstdcxx}>" "$<INSTALL_INTERFACE:-lstdc++>"
+  "LINKER:--pop-state")
 install(TARGETS sotta_torch EXPORT sottaTargets)
 set_target_properties(sotta_torch PROPERTIES EXPORT_NAME torch)

@@ -53,18 +53,13 @@ std::vector<at::Tensor> cut_body(const ResNetPlan& plan, const at::Tensor& body,
   return tensors;
 }
 
-// A body's tensors, and the stem's kernels for pixel_rows().
-struct Kernels {
-  std::vector<at::Tensor> body;
-  at::Tensor wide_stem;  // undefined: pixels come as they are
-};
-
-// Inputs that are not there have zeros for kernels.
+// Kernels for what pixel_rows() gives: the numbers behind a pixel's channels
+// count nothing.
 at::Tensor widened(const at::Tensor& kernels) {
   const int64_t more = pixel_row_width(kernels.scalar_type()) - kernels.size(1);
-  if (more < 0) return {};
-  return at::constant_pad_nd(kernels, {0, 0, 0, 0, 0, more})
-      .contiguous(at::MemoryFormat::ChannelsLast);
+  return more < 0 ? kernels
+                  : at::constant_pad_nd(kernels, {0, 0, 0, 0, 0, more})
+                        .contiguous(at::MemoryFormat::ChannelsLast);
 }
 
 // One forward pass: the state's flat vectors cut into layers. Splitting a
@@ -72,9 +67,9 @@ at::Tensor widened(const at::Tensor& kernels) {
 // in one piece.
 class Pass {
  public:
-  Pass(const ResNetPlan& plan, const Kernels& kernels, const ModelState& state,
-       NormStats stats, const Form& form)
-      : stats_(stats), form_(form), kernels_(kernels) {
+  Pass(const ResNetPlan& plan, std::vector<at::Tensor> body,
+       const ModelState& state, NormStats stats, const Form& form)
+      : stats_(stats), form_(form), body_(std::move(body)) {
     std::vector<int64_t> affine, channels;
     for (const auto& norm : plan.norms) {
       affine.insert(affine.end(), {norm.channels, norm.channels});
@@ -104,7 +99,9 @@ class Pass {
       vectors.batch_mean = batch_means_[n];
       vectors.batch_var = batch_vars_[n];
     }
-    return norm_relu(convolve(input, layer), vectors, stats_, after);
+    return norm_relu(
+        convolution(input, body_[layer.conv], layer.stride, layer.padding),
+        vectors, stats_, after);
   }
 
   // Images of one channel lie in both layouts at once; what comes after the
@@ -124,28 +121,18 @@ class Pass {
   }
 
   at::Tensor classify(const at::Tensor& features) const {
-    const auto& body = kernels_.body;
-    return at::linear(features, body[body.size() - 2].to(at::kFloat),
-                      body.back().to(at::kFloat));
+    return at::linear(features, body_[body_.size() - 2].to(at::kFloat),
+                      body_.back().to(at::kFloat));
   }
 
   at::Tensor batch_mean;
   at::Tensor batch_var;
 
  private:
-  at::Tensor convolve(const at::Tensor& input, const ConvNorm& layer) const {
-    const at::Tensor& weight = kernels_.body[layer.conv];
-    // Only the stem's input can be wider than its kernels.
-    return convolution(
-        input, input.size(1) == weight.size(1) ? weight : kernels_.wide_stem,
-        layer.stride, layer.padding);
-  }
-
   NormStats stats_;
   Form form_;
-  const Kernels& kernels_;
-  std::vector<at::Tensor> affine_, running_mean_, running_var_, batch_means_,
-      batch_vars_;
+  std::vector<at::Tensor> body_, affine_, running_mean_, running_var_,
+      batch_means_, batch_vars_;
 };
 
 class ResNetClassifier : public Classifier {
@@ -161,10 +148,10 @@ class ResNetClassifier : public Classifier {
         channels_last_(source_.body.is_cuda() &&
                        precision != Precision::kFloat32) {
     if (!channels_last_) return;
-    converted_.body =
-        cut_body(plan_, source_.body,
-                 {type_for(source_), at::MemoryFormat::ChannelsLast});
-    converted_.wide_stem = widened(converted_.body[plan_.stem.conv]);
+    converted_ = cut_body(plan_, source_.body,
+                          {type_for(source_), at::MemoryFormat::ChannelsLast});
+    for_rows_ = converted_;
+    for_rows_[plan_.stem.conv] = widened(converted_[plan_.stem.conv]);
   }
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
@@ -172,15 +159,14 @@ class ResNetClassifier : public Classifier {
     const Form form{type_for(state), channels_last_
                                          ? at::MemoryFormat::ChannelsLast
                                          : images.suggest_memory_format()};
-    // Most methods never change the source's body: it is converted once.
     const bool converted = channels_last_ && state.body.is_same(source_.body);
-    Kernels own;
-    if (!converted) own.body = cut_body(plan_, state.body, form);
-    const Kernels& kernels = converted ? converted_ : own;
-    const Pass pass(plan_, kernels, state, stats, form);
+    const bool in_rows = converted && has_pixel_rows(images, form.type);
+    const Pass pass(plan_,
+                    in_rows     ? for_rows_
+                    : converted ? converted_
+                                : cut_body(plan_, state.body, form),
+                    state, stats, form);
     const at::Device device = state.affine.device();
-    const bool in_rows =
-        kernels.wide_stem.defined() && has_pixel_rows(images, form.type);
     at::Tensor x =
         pass.stem(in_rows ? input_.normalise_to_rows(images, device, form.type)
                           : input_.normalise(images, device),
@@ -226,7 +212,9 @@ class ResNetClassifier : public Classifier {
   PixelInput input_;
   bool bfloat16_;
   bool channels_last_;  // always, not only for images that are
-  Kernels converted_;   // source_.body, if channels_last_
+  // source_.body, which most methods never change, if channels_last_; the
+  // second with a stem for pixel_rows().
+  std::vector<at::Tensor> converted_, for_rows_;
 };
 
 void require_size(const at::Tensor& vector, int64_t size, const char* name) {

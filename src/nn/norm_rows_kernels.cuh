@@ -4,6 +4,8 @@
 
 #include "sotta/nn/batch_norm.h"
 
+#include "nn/pack.cuh"
+
 // The kernels of norm_rows.cu: how they are called stands there.
 
 namespace sotta::norm_rows {
@@ -13,13 +15,6 @@ constexpr int kThreads = 256;
 // Threads that add up what the blocks found: channels by parts.
 constexpr int kChannels = 32;
 constexpr int kParts = 32;
-
-// What a thread reads at once: 16 bytes of one row.
-template <class Value>
-struct alignas(16) Pack {
-  static constexpr int kSize = 16 / sizeof(Value);
-  Value values[kSize];
-};
 
 // Which values of a pack the ReLU let through.
 template <int kSize>

@@ -8,27 +8,23 @@
 
 #include "sotta/nn/pixels.h"
 
+#include "nn/pack.cuh"
+
 namespace sotta {
 namespace {
 
 constexpr int kThreads = 256;
 
-template <class Value>
-struct alignas(16) Pixel {
-  static constexpr int kWidth = 16 / sizeof(Value);
-  Value values[kWidth];
-};
-
 // A thread for each pixel; a plane is one channel of one image.
 template <class Value>
 __global__ void write_pixels(const uint8_t* bytes, const float* mean,
                              const float* std, int channels, int64_t plane,
-                             int64_t pixels, Pixel<Value>* to) {
+                             int64_t pixels, Pack<Value>* to) {
   const int64_t p = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (p >= pixels) return;
   const uint8_t* from = bytes + p / plane * channels * plane + p % plane;
-  Pixel<Value> pixel = {};
-  for (int c = 0; c < Pixel<Value>::kWidth; ++c)
+  Pack<Value> pixel = {};
+  for (int c = 0; c < Pack<Value>::kSize; ++c)
     // By the reciprocal, as LibTorch divides by a number, and rounded before
     // the mean is taken off: the same bits.
     if (c < channels)
@@ -50,7 +46,7 @@ void run(const at::Tensor& images, const at::Tensor& mean,
          c10::cuda::getCurrentCUDAStream(images.device().index())>>>(
           images.data_ptr<uint8_t>(), mean.data_ptr<float>(),
           std.data_ptr<float>(), static_cast<int>(images.size(1)), plane,
-          pixels, reinterpret_cast<Pixel<Value>*>(rows.data_ptr<Value>()));
+          pixels, reinterpret_cast<Pack<Value>*>(rows.data_ptr<Value>()));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 

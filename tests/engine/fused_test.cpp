@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
@@ -17,6 +16,7 @@
 #include "tests/engine/blocked.h"
 #include "tests/engine/models.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/thread_counts.h"
 
 namespace sotta::engine {
 namespace {
@@ -60,6 +60,15 @@ Outcome run(const Classifier& model, const at::Tensor& images,
   return outcome;
 }
 
+void expect_same_bits(const Outcome& found, const Outcome& expected) {
+  EXPECT_TRUE(found.result.features.equal(expected.result.features));
+  EXPECT_TRUE(found.affine.equal(expected.affine));
+  EXPECT_TRUE(found.images.equal(expected.images));
+  if (!expected.result.batch_mean.defined()) return;
+  EXPECT_TRUE(found.result.batch_mean.equal(expected.result.batch_mean));
+  EXPECT_TRUE(found.result.batch_var.equal(expected.result.batch_var));
+}
+
 TEST_P(EveryPass, PredictsLikeLibtorch) {
   const at::NoGradGuard no_grad;
   const auto expected =
@@ -88,19 +97,14 @@ TEST_P(EveryPass, HasLibtorchsGradients) {
 }
 
 TEST_P(EveryPass, GivesTheSameBitsAtAnyThreadCountAndTarget) {
-  const int threads = at::get_num_threads();
-  at::set_num_threads(1);
+  const testing::ThreadCount one(1);
   const Outcome expected = run(*fused_, images_, GetParam().stats);
   for_every_target([&] {
     for (const int count : {1, 2, 4}) {
-      at::set_num_threads(count);
-      const Outcome found = run(*fused_, images_, GetParam().stats);
-      EXPECT_TRUE(found.result.features.equal(expected.result.features));
-      EXPECT_TRUE(found.affine.equal(expected.affine));
-      EXPECT_TRUE(found.images.equal(expected.images));
+      const testing::ThreadCount threads(count);
+      expect_same_bits(run(*fused_, images_, GetParam().stats), expected);
     }
   });
-  at::set_num_threads(threads);
 }
 
 TEST_P(EveryPass, GivesTheSameBitsWithLowMemory) {
@@ -108,18 +112,10 @@ TEST_P(EveryPass, GivesTheSameBitsWithLowMemory) {
   const Outcome expected = run(*fused_, images_, GetParam().stats);
   // So that memory is made for more images.
   run(*low, at::cat({images_, images_.slice(0, 0, 1)}), GetParam().stats);
-  const int threads = at::get_num_threads();
   for (const int count : {3, 1}) {
-    at::set_num_threads(count);
-    const Outcome found = run(*low, images_, GetParam().stats);
-    EXPECT_TRUE(found.result.features.equal(expected.result.features));
-    EXPECT_TRUE(found.affine.equal(expected.affine));
-    EXPECT_TRUE(found.images.equal(expected.images));
-    if (!expected.result.batch_mean.defined()) continue;
-    EXPECT_TRUE(found.result.batch_mean.equal(expected.result.batch_mean));
-    EXPECT_TRUE(found.result.batch_var.equal(expected.result.batch_var));
+    const testing::ThreadCount threads(count);
+    expect_same_bits(run(*low, images_, GetParam().stats), expected);
   }
-  at::set_num_threads(threads);
 }
 
 INSTANTIATE_TEST_SUITE_P(

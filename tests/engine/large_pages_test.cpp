@@ -5,6 +5,7 @@
 #include <new>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "engine/buffer.h"
 
@@ -31,12 +32,25 @@ TEST(LargePages, AllOfABufferMayBeUsed) {
     ASSERT_EQ(buffer.data()[i], static_cast<float>(i));
 }
 
-TEST(LargePages, MemoryCanBeTakenAndGivenBackOverAndOver) {
-  for (int i = 0; i < 1000; ++i) {
-    FloatBuffer buffer(int64_t{1} << 28);  // 1 GB: not all at once
-    buffer.data()[buffer.size() - 1] = 1;
-    buffer = FloatBuffer(10);
-  }
+bool is_taken(void* page) {
+  unsigned char resident = 0;
+  return mincore(page, 1, &resident) == 0;
+}
+
+TEST(LargePages, WhatIsGivenBackTakesNoRoom) {
+  const size_t bytes = 2 * kLargePage + 1;  // the third is taken in full
+  char* first = static_cast<char*>(take_pages(bytes));
+  char* last = first + 2 * kLargePage;
+  EXPECT_TRUE(is_taken(first) && is_taken(last));
+  give_pages_back(first, bytes);
+  EXPECT_FALSE(is_taken(first) || is_taken(last));
+}
+
+TEST(LargePages, BuffersGiveBackWhatTheyGrowOutOf) {
+  FloatBuffer buffer(1 << 20);
+  void* before = buffer.data();
+  buffer = FloatBuffer(10);
+  EXPECT_FALSE(is_taken(before));
 }
 
 TEST(LargePages, MoreThanThereIsCannotBeTaken) {

@@ -46,16 +46,16 @@ struct CorruptFlags {
 std::vector<std::string> chosen_kinds(const std::vector<std::string>& words) {
   const auto known = corruption_names();
   std::vector<std::string> kinds;
-  const auto add = [&](const std::string& kind) {
-    require_one_of("corruption", kind, known);
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
-      kinds.push_back(kind);
-  };
-  for (const std::string& word : words)
-    for (const auto& kind : word == "all"      ? known
-                            : word == "common" ? common_corruption_names()
-                                               : std::vector{word})
-      add(kind);
+  for (const std::string& word : words) {
+    const auto meant = word == "all"      ? known
+                       : word == "common" ? common_corruption_names()
+                                          : std::vector{word};
+    for (const std::string& kind : meant) {
+      require_one_of("corruption", kind, known);
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+        kinds.push_back(kind);
+    }
+  }
   return kinds;
 }
 

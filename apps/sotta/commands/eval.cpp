@@ -58,8 +58,8 @@ StreamDomain open_images(const EvalFlags& flags,
   const auto root = data_root(flags.data);
   if (corruption == "clean")
     return {corruption, open_dataset(flags.dataset, root, flags.split)};
-  find_split(find_dataset(flags.dataset), flags.split);
-  require(flags.split != "train", "split",
+  const DatasetEntry& entry = find_dataset(flags.dataset);
+  require(find_split(entry, flags.split).name != "train", "split",
           "only the evaluation images can be corrupted, got train");
   StreamOptions options;
   options.corruptions = corruption;

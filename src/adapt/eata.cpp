@@ -1,6 +1,7 @@
 #include "sotta/adapt/eata.h"
 
 #include <algorithm>
+#include <any>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
@@ -52,31 +53,11 @@ class Eata : public WindowStep {
   }
 
  private:
-  struct Selection {
-    at::Tensor samples;  // bool [N]
-    std::vector<Verdict> verdicts;
-    bool empty = true;
-  };
-
-  UpdateReport adapt(const Pass& window) override {
+  // Selects what is reliable, and unlike what was learned from before. Both
+  // flags have to be known: the verdicts say them, and with nothing selected
+  // there is no step.
+  at::Tensor foresee(Pass& window) const override {
     const at::Tensor logits = window.result.logits.detach();
-    const Selection selection = select(logits);
-    UpdateReport report;
-    if (selection.empty) {
-      report.skipped = "no sample of the window is reliable and new";
-    } else {
-      remember(logits.softmax(1), selection.samples);
-      report = descend(window, [&](const Pass& pass) {
-        return weighted_entropy(pass.result.logits, selection.samples) +
-               drift(pass.affine);
-      });
-    }
-    report.verdicts = selection.verdicts;
-    return report;
-  }
-
-  // Reliable, and unlike what was learned from before.
-  Selection select(const at::Tensor& logits) const {
     const at::Tensor reliable = exact_entropy(logits) < options_.entropy_margin;
     at::Tensor selected = reliable;
     if (mean_probabilities_.defined()) {
@@ -84,19 +65,37 @@ class Eata : public WindowStep {
           at::cosine_similarity(logits.softmax(1), mean_probabilities_).abs();
       selected = reliable & (likeness < options_.redundancy_margin);
     }
-    // The update's one wait for the device: the verdicts have to be known, and
-    // with nothing selected there is no step.
-    const at::Tensor flags = at::stack({reliable, selected}).cpu();
-    const bool* is_reliable = flags[0].data_ptr<bool>();
-    const bool* is_selected = flags[1].data_ptr<bool>();
-    Selection result{selected, {}, true};
-    for (int64_t i = 0; i < flags.size(1); ++i) {
-      result.verdicts.push_back(is_selected[i]   ? Verdict::kAdmitted
-                                : is_reliable[i] ? Verdict::kRedundant
-                                                 : Verdict::kUnreliable);
-      if (is_selected[i]) result.empty = false;
+    window.foreseen = selected;
+    return at::stack({reliable, selected}).to(at::kFloat);
+  }
+
+  UpdateReport adapt(const Pass& window) override {
+    const auto verdicts = verdicts_of(window.known);
+    const auto selected = std::any_cast<at::Tensor>(window.foreseen);
+    UpdateReport report;
+    if (std::count(verdicts.begin(), verdicts.end(), Verdict::kAdmitted) == 0) {
+      report.skipped = "no sample of the window is reliable and new";
+    } else {
+      remember(window.result.logits.detach().softmax(1), selected);
+      report = descend(window, [&](const Pass& pass) {
+        return weighted_entropy(pass.result.logits, selected) +
+               drift(pass.affine);
+      });
     }
-    return result;
+    report.verdicts = verdicts;
+    return report;
+  }
+
+  // From the flags, [2, N]: reliable, selected.
+  static std::vector<Verdict> verdicts_of(const at::Tensor& flags) {
+    const auto* is_reliable = flags[0].data_ptr<float>();
+    const auto* is_selected = flags[1].data_ptr<float>();
+    std::vector<Verdict> verdicts;
+    for (int64_t i = 0; i < flags.size(1); ++i)
+      verdicts.push_back(is_selected[i] != 0   ? Verdict::kAdmitted
+                         : is_reliable[i] != 0 ? Verdict::kRedundant
+                                               : Verdict::kUnreliable);
+    return verdicts;
   }
 
   // Moves the average prediction on.

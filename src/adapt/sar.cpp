@@ -1,5 +1,6 @@
 #include "sotta/adapt/sar.h"
 
+#include <any>
 #include <cmath>
 #include <limits>
 
@@ -35,16 +36,23 @@ class Sar : public WindowMethod {
   }
 
  private:
-  UpdateReport adapt(const Pass& window) override {
-    UpdateReport report;
-    const at::Tensor before = state_.affine.clone();
+  // Both passes of an update: at the parameters, and at the sharpest point.
+  struct Outlook {
+    at::Tensor reliable;  // bool [N]
+    at::Tensor loss, gradient;
+    at::Tensor sharpest;
+    at::Tensor perturbed_loss, perturbed_gradient;
+  };
 
+  // What has to be known: which samples are learned from, whether any was
+  // reliable at first, and the loss that the moving one follows.
+  at::Tensor foresee(Pass& window) const override {
     const at::Tensor entropies = entropy(window.result.logits);
     const at::Tensor reliable = entropies.detach() < options_.entropy_margin;
     const at::Tensor loss = selected_mean(entropies, reliable);
     const at::Tensor gradient = trained_gradient(loss, window.affine);
     const at::Tensor sharpest =
-        sharpest_point(before, gradient, options_.sharpness_radius);
+        sharpest_point(state_.affine, gradient, options_.sharpness_radius);
 
     // The whole window again, for its statistics; its reliable part counts, as
     // far as it is reliable there too. With none the gradient is zero, and the
@@ -54,18 +62,32 @@ class Sar : public WindowMethod {
     const at::Tensor still =
         reliable & (again.detach() < options_.entropy_margin);
     const at::Tensor perturbed_loss = selected_mean(again, still);
-    optimiser_->step(state_.affine,
-                     trained_gradient(perturbed_loss, perturbed.affine));
+    window.foreseen =
+        Outlook{reliable,
+                loss.detach(),
+                gradient,
+                sharpest,
+                perturbed_loss.detach(),
+                trained_gradient(perturbed_loss, perturbed.affine)};
+    return at::cat({still.to(at::kFloat), reliable.any().to(at::kFloat).view(1),
+                    perturbed_loss.detach().view(1)});
+  }
+
+  UpdateReport adapt(const Pass& window) override {
+    const auto seen = std::any_cast<Outlook>(window.foreseen);
+    UpdateReport report;
+    const at::Tensor before = state_.affine.clone();
+    optimiser_->step(state_.affine, seen.perturbed_gradient);
 
     report.applied = true;
-    report.loss = loss.detach();
-    report.perturbed_loss = perturbed_loss.detach();
-    report.gradient_norm = gradient.norm();
-    report.perturbation_norm = sharpest.sub(before).norm();
-    conclude(report, reliable, still);
+    report.loss = seen.loss;
+    report.perturbed_loss = seen.perturbed_loss;
+    report.gradient_norm = seen.gradient.norm();
+    report.perturbation_norm = seen.sharpest.sub(before).norm();
+    conclude(report, window.known);
     report.parameter_change = state_.affine.sub(before).norm();
     report.loss_after = loss_after(window.images, [&](const Pass& pass) {
-      return selected_mean(entropy(pass.result.logits), reliable);
+      return selected_mean(entropy(pass.result.logits), seen.reliable);
     });
     return report;
   }
@@ -76,15 +98,9 @@ class Sar : public WindowMethod {
     return mask_.defined() ? gradient * mask_ : gradient;
   }
 
-  // Verdicts, the moving loss, and what follows from it. The update's one wait
-  // for the device.
-  void conclude(UpdateReport& report, const at::Tensor& reliable,
-                const at::Tensor& still) {
-    const int64_t count = still.numel();
-    const at::Tensor numbers =
-        at::cat({still.to(at::kFloat), reliable.any().to(at::kFloat).view(1),
-                 report.perturbed_loss.view(1)})
-            .cpu();
+  // Verdicts, the moving loss, and what follows from it.
+  void conclude(UpdateReport& report, const at::Tensor& numbers) {
+    const int64_t count = numbers.numel() - 2;
     const auto* number = numbers.data_ptr<float>();
     bool any = false;
     for (int64_t i = 0; i < count; ++i) {

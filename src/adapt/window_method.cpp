@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "sotta/nn/download.h"
 #include "sotta/nn/gradient.h"
 
 #include "adapt/images.h"
@@ -13,36 +14,46 @@ namespace sotta {
 WindowMethod::WindowMethod(const MethodContext& context)
     : state_(context.model->source().clone_norm()),
       model_(context.model),
-      measure_loss_after_(context.measure_loss_after) {}
+      measure_loss_after_(context.measure_loss_after),
+      foresee_early_(device().is_cuda()) {}
 
 at::Tensor WindowMethod::predict(const at::Tensor& images) const {
   const at::NoGradGuard no_gradients;
   return model_->forward(images, state_, NormStats::batch()).logits;
 }
 
+WindowMethod::Pass WindowMethod::forward(const at::Tensor& images,
+                                         const at::Tensor& affine) const {
+  ModelState state = state_;
+  state.affine = affine;
+  Pass pass;
+  pass.images = images;
+  pass.affine = affine;
+  pass.result = model_->forward(images, state, NormStats::batch());
+  return pass;
+}
+
 WindowMethod::Pass WindowMethod::run(const at::Tensor& images,
                                      const at::Tensor& affine) const {
   const at::AutoGradMode with_gradients(true);
-  ModelState state = state_;
-  state.affine = affine;
-  return {images,
-          affine,
-          model_->forward(images, state, NormStats::batch()),
-          {},
-          {}};
+  return forward(images, affine);
 }
 
 Observation WindowMethod::observe(const at::Tensor& images,
                                   bool completes_window) {
-  at::Tensor logits;
-  if (is_whole(completes_window)) {
-    make_ready(run(images, as_leaf(state_.affine)));
-    logits = ready_.result.logits.detach();
-  } else {
-    logits = predict(images);
+  if (!is_whole(completes_window)) {
+    const at::Tensor logits = predict(images);
     waiting_ = join_images(waiting_, images);
+    return observed(logits, classify(logits), Verdict::kPending);
   }
-  return observed(logits, classify(logits), Verdict::kPending);
+  const at::AutoGradMode with_gradients(true);
+  Pass pass = run(images, as_leaf(state_.affine));
+  const at::Tensor logits = pass.result.logits.detach();
+  const auto here = download(
+      {pack_prediction(logits), foresee_early_ ? foresee(pass) : at::Tensor()});
+  pass.known = here[1];
+  make_ready(std::move(pass));
+  return observed(logits, read_prediction(here[0]), Verdict::kPending);
 }
 
 UpdateReport WindowMethod::update() {
@@ -57,6 +68,7 @@ UpdateReport WindowMethod::update() {
     pass = run(images, as_leaf(state_.affine));
   }
   const at::AutoGradMode with_gradients(true);
+  if (!pass.known.defined()) pass.known = download({foresee(pass)})[0];
   return adapt(pass);
 }
 
@@ -69,11 +81,7 @@ at::Tensor WindowMethod::loss_after(const at::Tensor& images,
                                     const Loss& loss) const {
   if (!measure_loss_after_) return {};
   const at::NoGradGuard no_gradients;
-  return loss({images,
-               state_.affine,
-               model_->forward(images, state_, NormStats::batch()),
-               {},
-               {}});
+  return loss(forward(images, state_.affine));
 }
 
 void WindowMethod::exchange(StateArchive& archive) {

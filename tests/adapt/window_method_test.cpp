@@ -1,5 +1,10 @@
 #include "adapt/window_method.h"
 
+#include <algorithm>
+#include <utility>
+
+#include <ATen/ops/full.h>
+
 #include "sotta/adapt/tent.h"
 
 #include "tests/adapt/trace.h"
@@ -47,6 +52,158 @@ TEST(WindowMethod, AWindowThatAGuardTookBackDoesNotComeAgain) {
   EXPECT_FALSE(result.guard.empty());
   EXPECT_EQ(adapter->snapshot().tensors.count("waiting"), 0u);
 }
+
+// Counts the calls of foresee(), and keeps what came of the last.
+class Foreseeing : public WindowMethod {
+ public:
+  explicit Foreseeing(const MethodContext& context) : WindowMethod(context) {}
+
+  mutable int64_t foreseen = 0;
+  at::Tensor known;
+
+ private:
+  at::Tensor foresee(Pass& pass) const override {
+    pass.foreseen = ++foreseen;
+    return at::full({2}, static_cast<double>(foreseen));
+  }
+  UpdateReport adapt(const Pass& pass) override {
+    EXPECT_EQ(std::any_cast<int64_t>(pass.foreseen), foreseen);
+    known = pass.known;
+    return {};
+  }
+};
+
+TEST(WindowMethod, ForeseesOnceAWindowWhenAsked) {
+  const Trace trace("tent_clean");
+  Foreseeing method(trace.context());
+
+  method.observe(trace.window(0), true);
+  EXPECT_EQ(method.foreseen, 0) << "on the CPU that is the update's work";
+  method.update();
+  EXPECT_EQ(method.foreseen, 1);
+
+  method.foresee_in_observe(true);
+  method.observe(trace.window(1), true);
+  EXPECT_EQ(method.foreseen, 2);
+  method.update();
+  EXPECT_EQ(method.foreseen, 2);
+  EXPECT_TRUE(method.known.equal(at::full({2}, 2.0)));
+
+  method.observe(trace.window(2).slice(0, 0, 8), false);
+  method.observe(trace.window(2).slice(0, 8, 16), true);
+  EXPECT_EQ(method.foreseen, 2) << "a part is not the window";
+  method.update();
+  EXPECT_EQ(method.foreseen, 3);
+}
+
+// The methods that have something to foresee, as a GPU runs them and as the CPU
+// does.
+class Foresight : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<Method> make(bool early) const {
+    auto method = make_method(GetParam(), context_, Preset::kClean,
+                              {{"learning_rate", 0.01}});
+    dynamic_cast<WindowMethod&>(*method).foresee_in_observe(early);
+    return method;
+  }
+  Adapter adapter(bool early, const GuardOptions& guard = {}) const {
+    return {GetParam(), make(early), context_, guard};
+  }
+
+  static MethodContext context_of(const Trace& trace) {
+    MethodContext context = trace.context();
+    context.source_images = testing::golden_stream();
+    context.measure_loss_after = true;
+    return context;
+  }
+
+  const Trace trace_{"tent_clean"};
+  const MethodContext context_ = context_of(trace_);
+};
+
+bool same(const at::Tensor& a, const at::Tensor& b) {
+  return a.defined() == b.defined() && (!a.defined() || a.equal(b));
+}
+
+void expect_same(const UpdateReport& found, const UpdateReport& wanted) {
+  EXPECT_EQ(found.applied, wanted.applied);
+  EXPECT_EQ(found.skipped, wanted.skipped);
+  EXPECT_TRUE(same(found.loss, wanted.loss));
+  EXPECT_TRUE(same(found.perturbed_loss, wanted.perturbed_loss));
+  EXPECT_TRUE(same(found.loss_after, wanted.loss_after));
+  EXPECT_TRUE(same(found.gradient_norm, wanted.gradient_norm));
+  EXPECT_TRUE(same(found.perturbation_norm, wanted.perturbation_norm));
+  EXPECT_TRUE(same(found.parameter_change, wanted.parameter_change));
+}
+
+// By bits, since a moving loss may be NaN: it is stored as a word.
+void expect_same(const Snapshot& found, const Snapshot& wanted) {
+  ASSERT_EQ(found.tensors.size(), wanted.tensors.size());
+  for (const auto& [name, tensor] : wanted.tensors)
+    EXPECT_TRUE(same(found.tensors.at(name), tensor)) << name;
+}
+
+void expect_same_step(Adapter& found, Adapter& wanted,
+                      const at::Tensor& images) {
+  const StepResult early = found.step(images), late = wanted.step(images);
+  EXPECT_TRUE(early.logits.equal(late.logits));
+  EXPECT_TRUE(early.prediction.labels.equal(late.prediction.labels));
+  EXPECT_TRUE(early.prediction.confidences.equal(late.prediction.confidences));
+  EXPECT_TRUE(early.prediction.entropies.equal(late.prediction.entropies));
+  EXPECT_EQ(early.verdicts, late.verdicts);
+  EXPECT_EQ(early.guard, late.guard);
+  ASSERT_EQ(early.updates.size(), late.updates.size());
+  for (size_t i = 0; i < late.updates.size(); ++i)
+    expect_same(early.updates[i], late.updates[i]);
+  expect_same(found.snapshot(), wanted.snapshot());
+}
+
+TEST_P(Foresight, ChangesNoBit) {
+  Adapter early = adapter(true), late = adapter(false);
+  for (int64_t window = 0; window < 6; ++window) {
+    SCOPED_TRACE(window);
+    const at::Tensor images = trace_.window(window);
+    const int64_t part = window == 3 ? 5 : 16;  // one that comes in parts
+    for (int64_t begin = 0; begin < 16; begin += part)
+      expect_same_step(
+          early, late,
+          images.slice(0, begin, std::min<int64_t>(begin + part, 16)));
+  }
+  EXPECT_GT(early.updates(), 0);
+}
+
+TEST_P(Foresight, ChangesNoBitUnderAGuard) {
+  GuardOptions guard;
+  guard.action = "skip";
+  guard.max_parameter_change = 1e-9;
+  Adapter early = adapter(true, guard), late = adapter(false, guard);
+  for (int64_t window = 0; window < 3; ++window)
+    expect_same_step(early, late, trace_.window(window));
+  EXPECT_EQ(early.updates(), 0);
+}
+
+TEST_P(Foresight, ChangesNothingBeforeTheUpdate) {
+  const auto method = make(true);
+  const auto state = [&] {
+    Snapshot snapshot;
+    auto archive = StateArchive::into(snapshot);
+    method->exchange(archive);
+    return snapshot;
+  };
+  method->observe(trace_.window(0), true);
+  method->update();
+
+  const Snapshot before = state();
+  method->observe(trace_.window(1), true);
+  expect_same(state(), before);
+  method->drop_window(32);
+  EXPECT_EQ(method->update().skipped, "the window has no samples");
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, Foresight, ::testing::Values("eata", "sar"),
+                         [](const auto& tried) {
+                           return std::string(tried.param);
+                         });
 
 }  // namespace
 }  // namespace sotta

@@ -15,12 +15,31 @@
 namespace sotta {
 namespace {
 
-// To ask whether the assignment has settled waits for the device. In between,
-// a settled assignment is held as it is, so that asking late changes nothing.
+// How often to ask whether the assignment has settled.
 constexpr int64_t kIterationsPerCheck = 8;
 
 // Keeps logarithms of assignments finite.
 constexpr double kSmallest = 1e-20;
+
+// Whether a flag that stays set once it is was set on a device. A GPU is not
+// waited for: it copies the flag into pinned memory when it gets there, and
+// until then the last copy counts. LibTorch keeps such memory until all copies
+// are done, also when this object is gone.
+class LateFlag {
+ public:
+  explicit LateFlag(at::Device device) : copy_(at::zeros({}, at::kBool)) {
+    if (device.is_cuda()) copy_ = copy_.pin_memory();
+  }
+
+  bool seen_set(const at::Tensor& flag) {
+    copy_.copy_(flag, /*non_blocking=*/true);
+    // Volatile: the device may write it at any time.
+    return *static_cast<const volatile bool*>(copy_.data_ptr<bool>());
+  }
+
+ private:
+  at::Tensor copy_;
+};
 
 class Lame : public Method {
  public:
@@ -84,6 +103,7 @@ at::Tensor laplacian_assignment(const at::Tensor& logits,
   const at::Tensor unary = -(logits.softmax(1) + 1e-10).log();
   at::Tensor assignment = (-unary).softmax(1);
   at::Tensor settled = at::zeros({}, logits.options().dtype(at::kBool));
+  LateFlag settled_here(logits.device());
   at::Tensor old_energy;
   for (int64_t i = 0; i < options.max_iterations; ++i) {
     const at::Tensor pairwise =
@@ -96,8 +116,9 @@ at::Tensor laplacian_assignment(const at::Tensor& logits,
       settled = settled.logical_or((energy - old_energy).abs() <=
                                    options.tolerance * old_energy.abs());
     old_energy = energy;
+    // A settled assignment is held, so that to know it late changes nothing.
     if (i % kIterationsPerCheck == kIterationsPerCheck - 1 &&
-        settled.item<bool>())
+        settled_here.seen_set(settled))
       break;
   }
   return assignment;

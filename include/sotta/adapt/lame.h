@@ -64,7 +64,8 @@ at::Tensor neighbour_matrix(const at::Tensor& features,
                             const LameOptions& options);
 
 // Y [N, K]: class probabilities that agree with the logits [N, K] and with the
-// neighbours'. Waits for the device only every few iterations.
+// neighbours'. Does not wait for a GPU, which may then iterate on in vain after
+// it has settled.
 at::Tensor laplacian_assignment(const at::Tensor& logits,
                                 const at::Tensor& neighbours,
                                 const LameOptions& options);

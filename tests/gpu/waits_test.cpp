@@ -1,0 +1,119 @@
+#ifdef SOTTA_CUDA_HEADERS
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/util/Exception.h>
+#endif
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "sotta/adapt/make_adapter.h"
+#include "sotta/models/weights.h"
+#include "sotta/nn/download.h"
+#include "sotta/nn/upload.h"
+
+#include "tests/gpu/on_gpu.h"
+#include "tests/support/golden.h"
+
+namespace sotta {
+namespace {
+
+#ifdef SOTTA_CUDA_HEADERS
+
+// Counts how often this thread waits for a GPU. LibTorch can warn of it, and
+// passes on what its threads for gradients were warned of.
+class WaitCounter : public c10::WarningHandler {
+ public:
+  WaitCounter() { warn(c10::cuda::SyncDebugMode::L_WARN); }
+  ~WaitCounter() override { warn(c10::cuda::SyncDebugMode::L_DISABLED); }
+
+  int64_t waits() const { return waits_; }
+
+ private:
+  void process(const c10::Warning& warning) override {
+    if (std::string(warning.msg()).find("synchronizing") != std::string::npos)
+      ++waits_;
+  }
+
+  static void warn(c10::cuda::SyncDebugMode mode) {
+    c10::cuda::warning_state().set_sync_debug_mode(mode);
+  }
+
+  int64_t waits_ = 0;
+  c10::WarningUtils::WarningHandlerGuard guard_{this};
+};
+
+constexpr bool kCanCount = true;
+
+#else
+
+struct WaitCounter {
+  int64_t waits() const { return 0; }
+};
+
+constexpr bool kCanCount = false;
+
+#endif
+
+class GpuWaits : public testing::OnGpu {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (!IsSkipped() && !kCanCount)
+      GTEST_SKIP() << "built without CUDA's headers";
+  }
+};
+
+TEST_F(GpuWaits, TransfersFromTheDeviceCountAndThoseToItDoNot) {
+  const at::Tensor there = at::zeros({3}, gpu);
+  const WaitCounter counter;
+  EXPECT_EQ(counter.waits(), 0);
+  EXPECT_EQ(there.cpu().numel(), 3);
+  EXPECT_EQ(counter.waits(), 1);
+  EXPECT_EQ(there.sum().item<float>(), 0);
+  EXPECT_EQ(counter.waits(), 2);
+  EXPECT_EQ(upload(at::zeros({3}), gpu).numel(), 3);
+  EXPECT_EQ(counter.waits(), 2);
+  EXPECT_EQ(download({there, there.sum()}).size(), 2u);
+  EXPECT_EQ(counter.waits(), 3);
+}
+
+class GpuMethodWaits : public GpuWaits,
+                       public ::testing::WithParamInterface<std::string> {};
+
+// As docs/performance.md says: CoTTA has to know whether to predict once or on
+// many views.
+TEST_P(GpuMethodWaits, OnceAWindow) {
+  constexpr int64_t kWindow = 16, kFirst = 3, kLast = 5;
+  const int64_t expected = GetParam() == "cotta" ? 2 : 1;
+  const testing::Golden stream("methods/stream");
+  LoadOptions options;
+  options.device = gpu;
+  MethodContext context;
+  context.model = make_classifier(testing::Golden("methods/network").file(),
+                                  options, "network");
+  context.update_interval = kWindow;
+  context.source_images = stream["fisher_clean"].to(gpu);
+  const auto adapter = make_adapter(GetParam(), context);
+  const at::Tensor images = stream["images"].to(gpu);
+
+  // Before the first that counts, libraries do what they do once.
+  for (int64_t window = 0; window <= kLast; ++window) {
+    const at::Tensor part = images.narrow(0, window * kWindow, kWindow);
+    const WaitCounter counter;
+    const StepResult result = adapter->step(part);
+    EXPECT_EQ(result.updates.size(), 1u);
+    if (window < kFirst) continue;
+    EXPECT_EQ(counter.waits(), expected) << "window " << window;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, GpuMethodWaits,
+                         ::testing::ValuesIn(method_names()),
+                         [](const auto& tried) { return tried.param; });
+
+}  // namespace
+}  // namespace sotta

@@ -1,6 +1,6 @@
 #include "adapt/image_memory.h"
 
-#include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -8,10 +8,10 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/pixels.h"
 #include "sotta/nn/upload.h"
 
 #include "adapt/bit_cast.h"
+#include "adapt/images.h"
 
 namespace sotta {
 namespace {
@@ -43,53 +43,57 @@ ImageMemory::ImageMemory(std::unique_ptr<SampleMemory> memory, int64_t capacity,
     : memory_(std::move(memory)),
       capacity_(capacity),
       classes_(classes),
-      rng_(rng) {}
+      rng_(rng),
+      place_(static_cast<size_t>(capacity)) {
+  std::iota(place_.begin(), place_.end(), 0);
+}
 
 std::vector<Verdict> ImageMemory::offer(const at::Tensor& images,
                                         const Prediction& prediction) {
   const auto* label = prediction.labels.data_ptr<int64_t>();
   const auto* confidence = prediction.confidences.data_ptr<float>();
   const auto* uncertainty = prediction.entropies.data_ptr<float>();
+  const int64_t before = arrived_.defined() ? arrived_.size(0) : 0;
   std::vector<Verdict> verdicts;
-  std::map<int64_t, int64_t> writer;  // slot -> the last sample that got it
+  bool keeps_some = false;
   for (int64_t i = 0; i < images.size(0); ++i) {
     const auto answer = memory_->offer(
         {0, offered_++, label[i], confidence[i], uncertainty[i], 0}, rng_);
     verdicts.push_back(answer.verdict);
-    if (answer.slot >= 0) writer[answer.slot] = i;
+    if (answer.slot < 0) continue;
+    place_.at(static_cast<size_t>(answer.slot)) = capacity_ + before + i;
+    keeps_some = true;
   }
-  if (writer.empty()) return verdicts;
-
-  if (!slots_.defined()) {
-    auto shape = images.sizes().vec();
-    shape[0] = capacity_;
-    slots_ = at::zeros(shape, images.options());
-  }
-  std::vector<int64_t> slots, rows;
-  for (const auto& [slot, row] : writer) {
-    slots.push_back(slot);
-    rows.push_back(row);
-  }
-  const bool same_type = images.scalar_type() == slots_.scalar_type();
-  if (!same_type) slots_ = as_floats(slots_);
-  const auto index = [&](const std::vector<int64_t>& values) {
-    return upload(at::tensor(values, at::kLong), images.device());
-  };
-  slots_.index_copy_(
-      0, index(slots),
-      (same_type ? images : as_floats(images)).index_select(0, index(rows)));
+  if (keeps_some) arrived_ = join_images(arrived_, images);
   return verdicts;
 }
 
-at::Tensor ImageMemory::images() const {
-  std::vector<int64_t> slots;
-  for (const auto& item : memory_->items())
-    slots.push_back(item.slot);
-  return slots_.index_select(
-      0, upload(at::tensor(slots, at::kLong), slots_.device()));
+at::Tensor ImageMemory::images() {
+  return put_in_place(memory_->items());
+}
+
+// Gives the images of these items, in their order.
+at::Tensor ImageMemory::put_in_place(const std::vector<MemoryItem>& wanted) {
+  if (arrived_.defined()) {
+    if (!slots_.defined()) {
+      auto shape = arrived_.sizes().vec();
+      shape[0] = capacity_;
+      slots_ = at::zeros(shape, arrived_.options());
+    }
+    slots_ = join_images(slots_, std::exchange(arrived_, {}));
+  }
+  std::vector<int64_t> rows = place_;
+  for (const auto& item : wanted)
+    rows.push_back(place_.at(static_cast<size_t>(item.slot)));
+  const at::Tensor found = slots_.index_select(
+      0, upload(at::tensor(rows, at::kLong), slots_.device()));
+  slots_ = found.narrow(0, 0, capacity_);
+  std::iota(place_.begin(), place_.end(), 0);
+  return found.narrow(0, capacity_, static_cast<int64_t>(wanted.size()));
 }
 
 void ImageMemory::exchange(StateArchive& archive, at::Device device) {
+  if (arrived_.defined()) put_in_place({});
   archive("memory.rng", rng_);
   archive("memory.offered", offered_);
   archive.images("memory.images", slots_, device);

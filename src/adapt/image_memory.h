@@ -13,7 +13,9 @@
 namespace sotta {
 
 // A SampleMemory together with the images it keeps: one tensor of `capacity`
-// slots on the device, bytes as long as the stream is bytes.
+// slots on the device, bytes as long as the stream is bytes. What arrives waits
+// beside it until the images are asked for, and is then put in its place in one
+// go: a GPU is busy with few calls, not with much data.
 class ImageMemory {
  public:
   ImageMemory(std::unique_ptr<SampleMemory> memory, int64_t capacity,
@@ -24,7 +26,7 @@ class ImageMemory {
                              const Prediction& prediction);
 
   // The kept images [n, C, H, W] in batch order, and what is known of them.
-  at::Tensor images() const;
+  at::Tensor images();
   std::vector<MemoryItem> items() const { return memory_->items(); }
   bool empty() const { return memory_->items().empty(); }
   void clear() { memory_->set_items({}); }
@@ -36,6 +38,7 @@ class ImageMemory {
   void exchange(StateArchive& archive, at::Device device);
 
  private:
+  at::Tensor put_in_place(const std::vector<MemoryItem>& wanted);
   void check_content(const at::Tensor& packed, const at::Tensor& images) const;
 
   std::unique_ptr<SampleMemory> memory_;
@@ -44,6 +47,9 @@ class ImageMemory {
   Rng rng_;
   int64_t offered_ = 0;  // place in the stream of the next sample
   at::Tensor slots_;     // [capacity, C, H, W], undefined before the first
+  at::Tensor arrived_;   // waits; undefined if nothing does
+  // Where each slot's image is: a row of slots_, or behind them of arrived_.
+  std::vector<int64_t> place_;
 };
 
 }  // namespace sotta

@@ -28,7 +28,7 @@ ImageMemory fifo_of_three() {
   return ImageMemory(make_fifo_memory(3, 0.5), 3, 2, Rng(0));
 }
 
-std::vector<int64_t> kept(const ImageMemory& memory) {
+std::vector<int64_t> kept(ImageMemory& memory) {
   const at::Tensor pixels = memory.images().select(3, 0).select(2, 0);
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < pixels.size(0); ++i)
@@ -44,6 +44,37 @@ TEST(ImageMemory, KeepsTheImagesOfTheSamplesItKeeps) {
   // Slots are written several times within one call.
   memory.offer(numbered(20, 5), confident(5));
   EXPECT_EQ(kept(memory), (std::vector<int64_t>{22, 23, 24}));
+}
+
+TEST(ImageMemory, PutsAllThatCameSinceTheLastLookInPlaceAtOnce) {
+  ImageMemory memory = fifo_of_three();
+  at::Tensor first = numbered(10, 2);
+  memory.offer(first, confident(2));
+  first.zero_();  // the caller's again
+  memory.offer(numbered(20, 1), confident(1));
+  memory.offer(numbered(30, 1), confident(1));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{11, 20, 30}));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{11, 20, 30}));
+  memory.offer(numbered(40, 2), confident(2));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{30, 40, 41}));
+}
+
+TEST(ImageMemory, SavesWhatCameSinceTheLastLook) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(10, 2), confident(2));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{10, 11}));
+  memory.offer(numbered(20, 2), confident(2));
+  Snapshot snapshot;
+  auto saving = StateArchive::into(snapshot);
+  memory.exchange(saving, at::kCPU);
+
+  ImageMemory other = fifo_of_three();
+  other.offer(numbered(90, 3), confident(3));
+  auto loading = StateArchive::from(snapshot);
+  other.exchange(loading, at::kCPU);
+  loading.commit();
+  EXPECT_EQ(kept(other), (std::vector<int64_t>{11, 20, 21}));
+  EXPECT_EQ(kept(memory), kept(other));
 }
 
 TEST(ImageMemory, StaysBytesWhileTheStreamIsBytes) {

@@ -7,12 +7,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/upload.h"
 
 namespace sotta {
 namespace {
@@ -148,43 +147,54 @@ class Adam final : public FlatOptimiser {
         options_(options) {}
 
  private:
-  // A recording replays numbers, so there they come from tensors.
+  // A GPU's recording repeats numbers, so it has to count for itself.
   void prepare(const at::Tensor& parameters, bool recorded) override {
     const auto step = static_cast<double>(steps());
     rate_ = -options_.learning_rate / (1 - std::pow(options_.beta1, step));
     root_ = std::sqrt(1 - std::pow(options_.beta2, step));
-    recorded_ = recorded;
-    if (!recorded) return;
-    const at::Tensor numbers =
-        at::tensor({rate_, root_}, at::kDouble).to(parameters.scalar_type());
-    if (!numbers_.defined())
-      numbers_ = at::empty({2}, parameters.options().requires_grad(false));
-    numbers_.copy_(upload(numbers, parameters.device()));
+    recorded_ = recorded && parameters.is_cuda();
+    if (!recorded_) return;
+    if (!count_.defined())
+      count_ = at::empty({}, parameters.options().requires_grad(false));
+    if (counted_ != steps() - 1) count_.fill_(steps() - 1);
+    counted_ = steps();
+  }
+
+  void apply(const at::Tensor& parameters,
+             const at::Tensor& gradient) override {
+    if (recorded_)
+      apply_counting(parameters, gradient);
+    else
+      apply_plainly(parameters, gradient);
   }
 
   // The order of operations is torch.optim.Adam's: another rounds differently.
-  void apply(const at::Tensor& parameters,
-             const at::Tensor& gradient) override {
+  void apply_plainly(const at::Tensor& parameters, const at::Tensor& gradient) {
     const at::Tensor& first = tensor("first_moment");
     const at::Tensor& second = tensor("second_moment");
     const double beta1 = options_.beta1, beta2 = options_.beta2;
     first.mul_(beta1).add_(gradient, 1 - beta1);
     second.mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
+    parameters.addcdiv_(first, second.sqrt().div_(root_).add_(options_.epsilon),
+                        rate_);
+  }
 
-    at::Tensor scale = second.sqrt();
-    if (recorded_) {
-      scale.div_(numbers_[1]).add_(options_.epsilon);
-      parameters.addcmul_(first.div(scale), numbers_[0]);
-    } else {
-      scale.div_(root_).add_(options_.epsilon);
-      parameters.addcdiv_(first, scale, rate_);
-    }
+  // The same in two kernels.
+  void apply_counting(const at::Tensor& parameters,
+                      const at::Tensor& gradient) {
+    count_.add_(1);
+    at::_fused_adam_(parameters, gradient, tensor("first_moment"),
+                     tensor("second_moment"), /*max_exp_avg_sqs=*/{}, count_,
+                     options_.learning_rate, options_.beta1, options_.beta2,
+                     /*weight_decay=*/0, options_.epsilon, /*amsgrad=*/false,
+                     /*maximize=*/false);
   }
 
   AdamOptions options_;
   double rate_ = 0, root_ = 1;  // of this step
   bool recorded_ = false;
-  at::Tensor numbers_;  // both of them, where a recording reads them
+  at::Tensor count_;      // steps taken, where a recording adds to it
+  int64_t counted_ = -1;  // what it will be after this step
 };
 
 class Sgd final : public FlatOptimiser {

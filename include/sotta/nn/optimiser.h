@@ -26,7 +26,7 @@ class Optimiser {
   // step() in two halves, for steps that are recorded and replayed: the first
   // counts and stays outside the recording, the second is all device's work.
   // `recorded` says that the second may be a replay: what changes from step to
-  // step is then read from tensors.
+  // step then lies in tensors, and the last bits may be others.
   virtual void begin_step(const at::Tensor& parameters, bool recorded) = 0;
   virtual void take_step(const at::Tensor& parameters,
                          const at::Tensor& gradient) = 0;

@@ -1,0 +1,48 @@
+#include "sotta/nn/optimiser.h"
+
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+#include "sotta/nn/step_graph.h"
+
+#include "tests/gpu/on_gpu.h"
+#include "tests/support/golden.h"
+
+namespace sotta {
+namespace {
+
+using GpuAdam = testing::OnGpu;
+
+at::Tensor waves(double phase, at::Device device) {
+  return at::arange(50, device).mul(0.37).add(phase).sin();
+}
+
+TEST_F(GpuAdam, CountsInARecording) {
+  const auto whole = make_adam({}), recorded = make_adam({});
+  const at::Tensor expected = waves(0.7, gpu), found = expected.clone();
+  const at::Tensor gradient = waves(0, gpu);
+  StepGraph step([&] { recorded->take_step(found, gradient); }, gpu,
+                 /*replay=*/true, /*plain_runs=*/1);
+  const auto take_both = [&](double phase) {
+    gradient.copy_(waves(phase, gpu));
+    whole->step(expected, gradient);
+    recorded->begin_step(found, /*recorded=*/true);
+    step.run();
+    EXPECT_TRUE(testing::close(found.cpu(), expected.cpu(), 1e-6, 1e-5));
+  };
+  for (int i = 0; i < 3; ++i)
+    take_both(0.3 + i);
+
+  // Put back, it counts on from there.
+  const Optimiser::State early = recorded->state();
+  for (int i = 0; i < 3; ++i)
+    take_both(1.3 + i);
+  recorded->set_state(early);
+  whole->set_state(early);
+  for (int i = 0; i < 3; ++i)
+    take_both(2.3 + i);
+  EXPECT_EQ(recorded->state().steps, 6);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -9,6 +9,7 @@
 #include "sotta/adapt/confidence_threshold.h"
 #include "sotta/core/checks.h"
 #include "sotta/core/options.h"
+#include "sotta/nn/convolution.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
@@ -69,6 +70,7 @@ class Sotta : public MemoryMethod {
     optimiser_->begin_step(state_.affine, replay_);
     // A memory that still fills has another size at almost every step.
     const bool full = images.size(0) == options_.memory_capacity;
+    const LeastBatch as_if_full(replay_ ? options_.memory_capacity : 0);
     const at::Tensor numbers = (full ? step_(images) : make_step(images))[0];
     UpdateReport report;
     report.applied = true;

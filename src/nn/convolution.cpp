@@ -2,8 +2,10 @@
 
 #include <array>
 #include <tuple>
+#include <utility>
 
 #include <ATen/ops/_slow_conv2d_backward.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
@@ -59,12 +61,32 @@ struct Convolution : torch::autograd::Function<Convolution> {
   }
 };
 
+thread_local int64_t least_batch = 0;
+
+at::Tensor gpu_convolution(const at::Tensor& input, const at::Tensor& weight,
+                           int64_t stride, int64_t padding) {
+  const int64_t images = input.size(0);
+  if (images >= least_batch)
+    return at::conv2d(input, weight, {}, stride, padding);
+  const at::Tensor filled_up = at::constant_pad_nd(
+      input, {0, 0, 0, 0, 0, 0, /*images:*/ 0, least_batch - images});
+  return at::conv2d(filled_up, weight, {}, stride, padding)
+      .narrow(0, 0, images);
+}
+
 }  // namespace
 
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        int64_t stride, int64_t padding) {
   return input.is_cpu() ? Convolution::apply(input, weight, stride, padding)
-                        : at::conv2d(input, weight, {}, stride, padding);
+                        : gpu_convolution(input, weight, stride, padding);
+}
+
+LeastBatch::LeastBatch(int64_t images)
+    : before_(std::exchange(least_batch, images)) {}
+
+LeastBatch::~LeastBatch() {
+  least_batch = before_;
 }
 
 }  // namespace sotta

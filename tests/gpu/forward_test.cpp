@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sotta/models/weights.h"
+#include "sotta/nn/convolution.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/pixels.h"
@@ -46,6 +47,24 @@ TEST_F(GpuForward, LogitsAndStatisticsAreTheCpus) {
     EXPECT_TRUE(
         testing::close(found.batch_mean.cpu(), wanted.batch_mean, 1e-4));
     EXPECT_TRUE(testing::close(found.batch_var.cpu(), wanted.batch_var, 1e-4));
+  }
+}
+
+TEST_F(GpuForward, ABatchFilledUpForConvolutionsGivesTheSame) {
+  const auto on_cpu = network(at::kCPU);
+  const auto wanted =
+      on_cpu->forward(images, on_cpu->source(), NormStats::batch());
+  const at::Tensor wanted_gradient = gradient(*on_cpu, images);
+  const LeastBatch filled_up(24);
+  for (const Precision layout : {Precision::kFloat32, Precision::kTf32}) {
+    const auto on_gpu = network(gpu, layout);
+    use_precision(Precision::kFloat32, gpu);
+    const auto found =
+        on_gpu->forward(images.to(gpu), on_gpu->source(), NormStats::batch());
+    EXPECT_TRUE(testing::close(found.logits.cpu(), wanted.logits, 1e-4));
+    EXPECT_TRUE(testing::close(found.batch_var.cpu(), wanted.batch_var, 1e-4));
+    EXPECT_TRUE(testing::close(gradient(*on_gpu, images.to(gpu)),
+                               wanted_gradient, 1e-4, 1e-3));
   }
 }
 

@@ -17,4 +17,19 @@ namespace sotta {
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        int64_t stride, int64_t padding);
 
+// As long as one lives, its thread's convolutions on a GPU work on at least so
+// many images, black ones behind a smaller batch. A GPU's library makes plans
+// for every new size of a batch, 50 ms for a ResNet18 forward and back: too
+// long for sizes that come once. May change the last bits.
+class LeastBatch {
+ public:
+  explicit LeastBatch(int64_t images);
+  ~LeastBatch();
+  LeastBatch(const LeastBatch&) = delete;
+  LeastBatch& operator=(const LeastBatch&) = delete;
+
+ private:
+  int64_t before_;
+};
+
 }  // namespace sotta

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/stack.h>
 
+#include "sotta/nn/logit_rows.h"
 #include "sotta/nn/losses.h"
 
 namespace sotta {
@@ -12,6 +13,7 @@ Prediction classify(const at::Tensor& logits) {
 
 at::Tensor pack_prediction(const at::Tensor& logits) {
   const at::Tensor scores = logits.detach();
+  if (has_logit_rows(scores)) return confidence_label_entropy(scores);
   const auto [confidences, labels] = scores.softmax(1).max(1);
   // Labels are exact as floats up to 2^24 classes.
   return at::stack({confidences, labels.to(at::kFloat), entropy(scores)});

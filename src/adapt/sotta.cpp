@@ -133,7 +133,7 @@ class Sotta : public MemoryMethod {
   }
 
   at::Tensor loss_of(const ForwardResult& result) const {
-    const at::Tensor loss = entropy(result.logits).mean();
+    const at::Tensor loss = mean_entropy(result.logits);
     return options_.entropy_per_class ? loss.div(model().classes()) : loss;
   }
 

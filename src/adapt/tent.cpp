@@ -23,7 +23,7 @@ class Tent : public WholeWindowStep {
 
  private:
   at::Tensor loss_of(const Pass& pass) const override {
-    const at::Tensor loss = entropy(pass.result.logits).mean();
+    const at::Tensor loss = mean_entropy(pass.result.logits);
     return options_.entropy_per_class ? loss.div(model().classes()) : loss;
   }
 

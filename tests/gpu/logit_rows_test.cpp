@@ -4,9 +4,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "sotta/adapt/prediction.h"
+#include "sotta/core/error.h"
 #include "sotta/core/rng.h"
+#include "sotta/nn/gradient.h"
+#include "sotta/nn/losses.h"
 #include "sotta/nn/random_tensor.h"
 
 #include "tests/gpu/on_gpu.h"
@@ -85,6 +89,42 @@ TEST_F(GpuLogits, SayNothingWhereTheyAreNoNumbers) {
   EXPECT_TRUE(found.entropies.isnan().equal(wanted.entropies.isnan()));
   EXPECT_TRUE(found.labels.equal(wanted.labels));
   EXPECT_FALSE(found.confidences[3].isnan().item<bool>());
+}
+
+// As autograd finds them on the CPU; with what comes after scaling them.
+TEST_F(GpuLogits, HaveTheMeanEntropyAndItsGradient) {
+  for (const Case& drawn : kCases) {
+    SCOPED_TRACE(::testing::Message()
+                 << drawn.samples << " x " << drawn.classes);
+    const at::Tensor here = as_leaf(draw(drawn));
+    const at::Tensor there = as_leaf(draw(drawn).to(gpu));
+    const at::Tensor wanted = entropy(here).mean();
+    const at::Tensor found = mean_entropy(there);
+
+    EXPECT_EQ(found.dim(), 0);
+    EXPECT_TRUE(
+        testing::close(found.detach().cpu(), wanted.detach(), 2e-6, 1e-6));
+    EXPECT_TRUE(testing::close(gradient_of(found * -7, there).cpu(),
+                               gradient_of(wanted * -7, here), 1e-6, 1e-4));
+  }
+}
+
+TEST_F(GpuLogits, HaveTheSameMeanEntropyWithoutAGraph) {
+  const at::Tensor logits = draw({64, 10, 1}).to(gpu);
+  EXPECT_TRUE(
+      mean_entropy(logits).equal(mean_entropy(as_leaf(logits)).detach()));
+}
+
+TEST_F(GpuLogits, HaveAGradientAsOftenAsItIsAskedFor) {
+  const at::Tensor logits = as_leaf(draw({64, 10, 1}).to(gpu));
+  const at::Tensor mean = mean_entropy(logits);
+  const auto back = [&](bool create_graph) {
+    return torch::autograd::grad({mean}, {logits}, {}, /*retain_graph=*/true,
+                                 create_graph)[0];
+  };
+
+  EXPECT_TRUE(back(false).equal(back(false)));
+  EXPECT_THROW(back(/*create_graph=*/true), Error);
 }
 
 }  // namespace

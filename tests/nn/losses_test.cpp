@@ -18,6 +18,11 @@ namespace {
 
 using LossFunction = std::function<at::Tensor(const at::Tensor&)>;
 
+const testing::Golden& golden() {
+  static const testing::Golden values("nn/losses");
+  return values;
+}
+
 // Two classes with odds 3 to 1.
 at::Tensor three_to_one() {
   return at::tensor({std::log(3.0), 0.0}, at::kDouble).view({1, 2});
@@ -27,6 +32,17 @@ TEST(Losses, EntropyOfOddsThreeToOne) {
   const double expected =
       -0.75 * std::log(0.75 + 1e-6) - 0.25 * std::log(0.25 + 1e-6);
   EXPECT_NEAR(entropy(three_to_one()).item<double>(), expected, 1e-12);
+}
+
+// To the last bit, value and gradient.
+TEST(Losses, MeanEntropyOnTheCpuIsTheEntropiesMean) {
+  const at::Tensor logits = golden()["logits"].requires_grad_();
+  const at::Tensor found = mean_entropy(logits);
+  const at::Tensor expected = entropy(logits).mean();
+
+  EXPECT_TRUE(found.detach().equal(expected.detach()));
+  EXPECT_TRUE(torch::autograd::grad({found}, {logits})[0].equal(
+      torch::autograd::grad({expected}, {logits})[0]));
 }
 
 TEST(Losses, ExactEntropyOfOddsThreeToOne) {
@@ -75,11 +91,6 @@ struct GoldenCase {
 
 void PrintTo(const GoldenCase& golden_case, std::ostream* out) {
   *out << golden_case.name;
-}
-
-const testing::Golden& golden() {
-  static const testing::Golden values("nn/losses");
-  return values;
 }
 
 // Of the teacher's logits for the same samples.

@@ -11,6 +11,10 @@ namespace sotta {
 // code's; it makes a certain prediction's entropy -1e-6 instead of 0.
 at::Tensor entropy(const at::Tensor& logits);
 
+// The mean of entropy() over the samples, a scalar. With this build's own
+// kernels for GPUs it is one pass and has no second derivatives.
+at::Tensor mean_entropy(const at::Tensor& logits);
+
 // -sum p log p, without the 1e-6 (EATA).
 at::Tensor exact_entropy(const at::Tensor& logits);
 

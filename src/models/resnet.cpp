@@ -11,7 +11,6 @@
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
 #include "sotta/models/pixel_input.h"
@@ -80,8 +79,12 @@ class Pass {
     running_var_ = state.running_var.split_with_sizes(channels);
     if (stats.source == NormStats::Source::kRunning) return;
 
-    batch_mean = at::zeros_like(state.running_mean);
-    batch_var = at::zeros_like(state.running_var);
+    // Zeros for LibTorch's norm layers, which read before they write, and even
+    // a share of 0 would keep a NaN. Together: on a GPU each is a kernel.
+    const at::Tensor both = at::zeros({2, state.running_mean.size(0)},
+                                      state.running_mean.options());
+    batch_mean = both[0];
+    batch_var = both[1];
     batch_means_ = batch_mean.split_with_sizes(channels);
     batch_vars_ = batch_var.split_with_sizes(channels);
   }

@@ -2,10 +2,9 @@
 
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAException.h>
-#include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
 #include <c10/util/BFloat16.h>
 
+#include "nn/norm_launch.cuh"
 #include "nn/norm_rows.h"
 #include "nn/norm_rows_kernels.cuh"
 
@@ -26,11 +25,6 @@ Rows rows_of(const at::Tensor& tensor) {
   return {tensor.numel() / channels, channels, packs, kThreads / packs};
 }
 
-template <class Value>
-Value* data(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.data_ptr<Value>() : nullptr;
-}
-
 int blocks_for(const Rows& rows, int64_t most) {
   const int64_t wanted =
       (rows.count + 2 * rows.abreast - 1) / (2 * rows.abreast);
@@ -46,42 +40,19 @@ at::Tensor block_sums(const at::Tensor& like, int blocks, const Rows& rows) {
   return at::empty({blocks, 2, rows.channels}, like.options());
 }
 
-// Where a pass runs: the input's device, the thread's stream there.
-struct Place {
-  explicit Place(const at::Tensor& input)
-      : guard(input.device()),
-        stream(c10::cuda::getCurrentCUDAStream(input.device().index())) {}
-  c10::cuda::CUDAGuard guard;
-  cudaStream_t stream;
-};
-
+// Fills the trace, and hands out what batch_norm() says.
 template <class Value>
 void find_statistics(const NormForward& pass, const Rows& rows,
                      cudaStream_t stream) {
-  const auto& vectors = pass.vectors;
-  const auto source = pass.stats.source;
-  const auto count = static_cast<double>(rows.count);
-  const bool blended = source == NormStats::Source::kBlended;
-  const Statistics found = {data<float>(vectors.running_mean),
-                            data<float>(vectors.running_var),
-                            count,
-                            pass.stats.batch_share,
-                            blended     ? 1
-                            : count > 1 ? count / (count - 1)
-                                        : 0,
-                            data<float>(vectors.batch_mean),
-                            data<float>(vectors.batch_var),
-                            data<float>(pass.trace.mean),
-                            data<float>(pass.trace.inverse_std),
-                            data<float>(pass.trace.batch_mean)};
-  if (source == NormStats::Source::kRunning) {
+  const Statistics found = statistics_of(pass, rows.count);
+  if (pass.stats.source == NormStats::Source::kRunning) {
     trace_running<<<(rows.channels + kThreads - 1) / kThreads, kThreads, 0,
                     stream>>>(rows.channels, found);
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return;
   }
   const int blocks = blocks_for(rows, kSummingBlocks);
-  const at::Tensor sums = block_sums(vectors.scale, blocks, rows);
+  const at::Tensor sums = block_sums(pass.vectors.scale, blocks, rows);
   sum_inputs<Value><<<blocks, kThreads, 0, stream>>>(
       data<Value>(pass.input), found.running_mean, rows, data<float>(sums));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
@@ -107,8 +78,7 @@ void run_forward(const NormForward& pass) {
   }
   normalise<Value>
       <<<blocks_for(rows, kWritingBlocks), kThreads, 0, place.stream>>>(
-          data<Value>(pass.input), data<Value>(pass.residual), formula,
-          pass.relu, rows, data<Value>(pass.output), data<uint8_t>(pass.kept));
+          data<Value>(pass.input), formula, rows, after_channels<Value>(pass));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 
@@ -130,18 +100,12 @@ void run_backward(const NormBackward& pass) {
                                      data<float>(pass.shift_gradient));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   if (!pass.input_gradient.defined()) return;
-  const BackFormula formula = {
-      data<float>(pass.scale),
-      data<float>(pass.trace.inverse_std),
-      data<float>(pass.trace.batch_mean),
-      data<float>(pass.scale_gradient),
-      data<float>(pass.shift_gradient),
-      static_cast<float>(pass.batch_share / static_cast<double>(rows.count))};
   propagate<Value>
       <<<blocks_for(rows, kWritingBlocks), kThreads, 0, place.stream>>>(
           data<Value>(pass.gradient), data<Value>(pass.input),
-          data<uint8_t>(pass.kept), formula, rows,
-          data<Value>(pass.input_gradient));
+          data<uint8_t>(pass.kept), back_formula(pass, rows.count),
+          data<float>(pass.scale_gradient), data<float>(pass.shift_gradient),
+          rows, data<Value>(pass.input_gradient));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 

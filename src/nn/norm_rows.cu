@@ -4,6 +4,7 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/util/BFloat16.h>
 
+#include "nn/norm_grid.h"
 #include "nn/norm_launch.cuh"
 #include "nn/norm_rows.h"
 #include "nn/norm_rows_kernels.cuh"
@@ -129,6 +130,7 @@ bool has_norm_rows(const at::Tensor& input) {
 }
 
 void run_rows(const NormForward& pass) {
+  if (run_at_once(pass)) return;
   if (pass.input.scalar_type() == at::kBFloat16)
     run_forward<c10::BFloat16>(pass);
   else
@@ -136,6 +138,7 @@ void run_rows(const NormForward& pass) {
 }
 
 void run_rows(const NormBackward& pass) {
+  if (run_at_once(pass)) return;
   if (pass.input.scalar_type() == at::kBFloat16)
     run_backward<c10::BFloat16>(pass);
   else

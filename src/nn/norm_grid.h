@@ -1,0 +1,16 @@
+#pragma once
+
+#include "nn/norm_planes.h"
+
+namespace sotta {
+
+// The passes of norm_rows.h in one kernel each, where three would be short and
+// the next one's start most of their time: forward with a batch's own
+// statistics, and back. For what fits into the registers of the whole GPU,
+// 64 images of ResNet18-CIFAR at most.
+
+// Return false, with nothing done, if the pass or the GPU is not of that kind.
+bool run_at_once(const NormForward& pass);
+bool run_at_once(const NormBackward& pass);
+
+}  // namespace sotta

@@ -89,8 +89,8 @@ class Pass {
     batch_vars_ = batch_var.split_with_sizes(channels);
   }
 
-  at::Tensor conv_norm(const at::Tensor& input, const ConvNorm& layer,
-                       const AfterNorm& after = {}) const {
+  Fork conv_norm(const at::Tensor& input, const ConvNorm& layer,
+                 const AfterNorm& after = {}) const {
     const size_t n = layer.norm;
     NormVectors vectors{affine_[2 * n],
                         affine_[2 * n + 1],
@@ -102,24 +102,28 @@ class Pass {
       vectors.batch_mean = batch_means_[n];
       vectors.batch_var = batch_vars_[n];
     }
-    return norm_relu(
+    return forked_norm_relu(
         convolution(input, body_[layer.conv], layer.stride, layer.padding),
         vectors, stats_, after);
   }
 
   // Images of one channel lie in both layouts at once; what comes after the
   // first convolution does not.
-  at::Tensor stem(const at::Tensor& input, const ConvNorm& layer) const {
-    return conv_norm(input.to(form_.type), layer).contiguous(form_.layout);
+  Fork stem(const at::Tensor& input, const ConvNorm& layer) const {
+    const Fork output = conv_norm(input.to(form_.type), layer);
+    return {output.path.contiguous(form_.layout),
+            output.shortcut.contiguous(form_.layout)};
   }
 
-  at::Tensor block(const at::Tensor& input, const ResidualBlock& block) const {
-    at::Tensor output = input;
+  Fork block(const Fork& input, const ResidualBlock& block) const {
+    at::Tensor output = input.path;
     for (size_t i = 0; i + 1 < block.path.size(); ++i)
-      output = conv_norm(output, block.path[i]);
+      output = conv_norm(output, block.path[i]).path;
     const at::Tensor residual =
-        block.shortcut ? conv_norm(input, *block.shortcut, {{}, /*relu=*/false})
-                       : input;
+        block.shortcut
+            ? conv_norm(input.shortcut, *block.shortcut, {{}, /*relu=*/false})
+                  .path
+            : input.shortcut;
     return conv_norm(output, block.path.back(), {residual});
   }
 
@@ -170,16 +174,17 @@ class ResNetClassifier : public Classifier {
                                 : cut_body(plan_, state.body, form),
                     state, stats, form);
     const at::Device device = state.affine.device();
-    at::Tensor x =
+    Fork x =
         pass.stem(in_rows ? input_.normalise_to_rows(images, device, form.type)
                           : input_.normalise(images, device),
                   plan_.stem);
     if (spec_.stem == ResNetSpec::Stem::kImagenet)
-      x = at::max_pool2d(x, /*kernel_size=*/3, /*stride=*/2, /*padding=*/1);
+      x.path = x.shortcut = at::max_pool2d(x.path, /*kernel_size=*/3,
+                                           /*stride=*/2, /*padding=*/1);
     for (const auto& block : plan_.blocks)
       x = pass.block(x, block);
     const at::Tensor features =
-        x.mean(at::IntArrayRef({2, 3}), /*keepdim=*/false, at::kFloat);
+        x.path.mean(at::IntArrayRef({2, 3}), /*keepdim=*/false, at::kFloat);
     return {pass.classify(features), features, pass.batch_mean, pass.batch_var};
   }
 

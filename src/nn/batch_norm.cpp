@@ -30,7 +30,8 @@ at::Tensor batch_norm(const at::Tensor& input, const NormVectors& vectors,
                       NormStats stats) {
   if (has_fused_norm(input))
     return fused_norm(input, vectors, stats, {{}, /*relu=*/false},
-                      /*use_up=*/false);
+                      /*use_up=*/false)
+        .path;
   switch (stats.source) {
     case NormStats::Source::kRunning:
       return at::batch_norm(input, vectors.scale, vectors.shift,

@@ -80,11 +80,13 @@ at::Tensor take_over(const at::Tensor& tensor) {
 struct FusedNorm : torch::autograd::Function<FusedNorm> {
   // What gradients flow to comes first; the vectors hold it again. Autograd
   // takes no undefined tensors: an empty residual stands for none.
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
-                            const at::Tensor& residual, const at::Tensor& scale,
-                            const at::Tensor& /*shift*/,
-                            const NormVectors& vectors, NormStats stats,
-                            bool relu, bool use_up) {
+  static variable_list forward(AutogradContext* context,
+                               const at::Tensor& input,
+                               const at::Tensor& residual,
+                               const at::Tensor& scale,
+                               const at::Tensor& /*shift*/,
+                               const NormVectors& vectors, NormStats stats,
+                               bool relu, bool use_up) {
     NormForward pass =
         make_pass(input, vectors, stats,
                   {residual.numel() > 0 ? residual : at::Tensor(), relu});
@@ -98,7 +100,9 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
                                 pass.trace.inverse_std, pass.trace.batch_mean});
     context->saved_data["share"] = batch_share(stats);
     context->saved_data["use_up"] = use_up;
-    return pass.output;
+    // Often nobody reads the second, which then has no gradient.
+    context->set_materialize_grads(false);
+    return {pass.output, pass.output.variable_data()};
   }
 
   static variable_list backward(AutogradContext* context,
@@ -109,7 +113,10 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const at::Tensor &input = saved[0], &scale = saved[1];
     NormBackward pass;
     pass.input = input;
-    pass.gradient = output_gradients[0].contiguous(layout_for(input));
+    for (const at::Tensor& gradient : output_gradients)
+      if (gradient.defined())
+        (pass.gradient.defined() ? pass.more : pass.gradient) =
+            gradient.contiguous(layout_for(input));
     pass.kept = saved[2];
     pass.scale = scale;
     pass.trace = {saved[3], saved[4], saved[5]};
@@ -153,21 +160,23 @@ bool has_fused_norm(const at::Tensor& input) {
              : has_norm_rows(input);
 }
 
-at::Tensor fused_norm(const at::Tensor& input, const NormVectors& vectors,
-                      NormStats stats, const AfterNorm& after, bool use_up) {
-  if (needs_graph(input, vectors, after))
-    return FusedNorm::apply(
+Fork fused_norm(const at::Tensor& input, const NormVectors& vectors,
+                NormStats stats, const AfterNorm& after, bool use_up) {
+  if (needs_graph(input, vectors, after)) {
+    const variable_list outputs = FusedNorm::apply(
         input,
         after.residual.defined() ? after.residual
                                  : at::empty({0}, input.options()),
         vectors.scale, vectors.shift, vectors, stats, after.relu, use_up);
+    return {outputs[0], outputs[1]};
+  }
   NormForward pass = make_pass(input, vectors, stats, after);
   // Nothing to find out, and nobody to tell.
   if (!input.is_cpu() && stats.source == NormStats::Source::kRunning)
     pass.trace = {};
   pass.output = use_up ? input : at::empty_like(input);
   run_where_it_lies(pass);
-  return pass.output;
+  return {pass.output, pass.output};
 }
 
 }  // namespace sotta

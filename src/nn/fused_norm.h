@@ -13,7 +13,7 @@ bool has_fused_norm(const at::Tensor& input);
 // relu(batch_norm(input) + residual) as one pass over memory and one autograd
 // node; see norm_relu(). With `use_up` it writes its result, or the input's
 // gradient, over the input.
-at::Tensor fused_norm(const at::Tensor& input, const NormVectors& vectors,
-                      NormStats stats, const AfterNorm& after, bool use_up);
+Fork fused_norm(const at::Tensor& input, const NormVectors& vectors,
+                NormStats stats, const AfterNorm& after, bool use_up);
 
 }  // namespace sotta

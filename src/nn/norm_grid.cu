@@ -87,9 +87,8 @@ bool run(const NormBackward& pass) {
   if (!fits<Value>(pass.input)) return false;
   GridBackward<Value> given = {};
   given.grid = grid_of(pass.input);
-  given.gradient = data<Value>(pass.gradient);
+  given.incoming = incoming<Value>(pass);
   given.input = data<Value>(pass.input);
-  given.kept = data<uint8_t>(pass.kept);
   given.mean = data<float>(pass.trace.mean);
   given.formula = back_formula(pass, given.grid.rows);
   given.scale_gradient = data<float>(pass.scale_gradient);

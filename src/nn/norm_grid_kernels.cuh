@@ -242,8 +242,8 @@ __global__ void __launch_bounds__(kGridThreads, 1)
 template <class Value>
 struct GridBackward {
   Grid grid;
-  const Value *gradient, *input;
-  const uint8_t* kept;  // or none
+  Incoming<Value> incoming;
+  const Value* input;
   const float* mean;
   BackFormula formula;
   float *scale_gradient, *shift_gradient;
@@ -266,18 +266,25 @@ __device__ PackSums<kSize> sum_held_gradients(const GridBackward<Value>& pass,
     if (!walk.has(first)) break;
     Pack<Value> x[kReadAhead];
     Bytes<kSize> kept[kReadAhead];
-    read_ahead(walk, first, pass.gradient, held + first);
-    read_ahead(walk, first, pass.input, x);
-    if (pass.kept != nullptr)
+    read_ahead(walk, first, pass.incoming.gradient, held + first);
+    // What is to be added goes through the place of what comes next.
+    if (pass.incoming.more != nullptr) {
+      read_ahead(walk, first, pass.incoming.more, x);
+#pragma unroll
       for (int k = 0; k < kReadAhead; ++k)
-        kept[k] =
-            read_bytes<kSize>(pass.kept, walk.place_to_read(first + k, first));
+        add_pack(x[k], held[first + k]);
+    }
+    read_ahead(walk, first, pass.input, x);
+    if (pass.incoming.kept != nullptr)
+      for (int k = 0; k < kReadAhead; ++k)
+        kept[k] = read_bytes<kSize>(pass.incoming.kept,
+                                    walk.place_to_read(first + k, first));
 #pragma unroll
     for (int k = 0; k < kReadAhead; ++k) {
       const bool has = walk.has(first + k);
       Pack<Value>& gradient = held[first + k];
       if (!has) gradient = {};  // adds nothing
-      if (pass.kept != nullptr) keep_only(kept[k], gradient);
+      if (pass.incoming.kept != nullptr) keep_only(kept[k], gradient);
       add_gradient(gradient, x[k], mean, sums);
       if (has && pass.residual_gradient != nullptr)
         write_pack(gradient, pass.residual_gradient, walk.place(first + k));

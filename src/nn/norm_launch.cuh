@@ -52,6 +52,12 @@ AfterChannels<Value> after_channels(const NormForward& pass) {
           data<uint8_t>(pass.kept)};
 }
 
+template <class Value>
+Incoming<Value> incoming(const NormBackward& pass) {
+  return {data<Value>(pass.gradient), data<Value>(pass.more),
+          data<uint8_t>(pass.kept)};
+}
+
 inline BackFormula back_formula(const NormBackward& pass, int64_t rows) {
   return {data<float>(pass.scale), data<float>(pass.trace.inverse_std),
           data<float>(pass.trace.batch_mean),

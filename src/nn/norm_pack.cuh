@@ -141,13 +141,30 @@ __device__ void keep_only(const Bytes<kSize>& kept, Pack<Value>& values) {
     if (kept.values[i] == 0) values.values[i] = static_cast<Value>(0.0f);
 }
 
+template <class Value>
+__device__ void add_pack(const Pack<Value>& more, Pack<Value>& values) {
+  for (int i = 0; i < Pack<Value>::kSize; ++i)
+    values.values[i] = static_cast<Value>(static_cast<float>(values.values[i]) +
+                                          static_cast<float>(more.values[i]));
+}
+
+// What comes back to a norm layer.
+template <class Value>
+struct Incoming {
+  const Value* gradient;
+  const Value* more;    // to be added, or none
+  const uint8_t* kept;  // or none
+};
+
 // The gradient behind the ReLU, if there is one.
 template <class Value>
-__device__ Pack<Value> let_through(const Value* gradient, const uint8_t* kept,
+__device__ Pack<Value> let_through(const Incoming<Value>& incoming,
                                    int64_t place) {
-  Pack<Value> values = read_pack(gradient, place);
-  if (kept != nullptr)
-    keep_only(read_bytes<Pack<Value>::kSize>(kept, place), values);
+  Pack<Value> values = read_pack(incoming.gradient, place);
+  if (incoming.more != nullptr)
+    add_pack(read_pack(incoming.more, place), values);
+  if (incoming.kept != nullptr)
+    keep_only(read_bytes<Pack<Value>::kSize>(incoming.kept, place), values);
   return values;
 }
 

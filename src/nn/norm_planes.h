@@ -35,6 +35,7 @@ void run(const NormForward& pass);
 struct NormBackward {
   at::Tensor input;
   at::Tensor gradient;  // of the output
+  at::Tensor more;      // of the output as well, to be added; undefined: none
   at::Tensor kept;      // undefined: there was no ReLU
   at::Tensor scale;
   NormTrace trace;

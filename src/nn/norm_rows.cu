@@ -90,9 +90,9 @@ void run_backward(const NormBackward& pass) {
   const int blocks = blocks_for(rows, kSummingBlocks);
   const at::Tensor sums = block_sums(pass.scale, blocks, rows);
   sum_gradients<Value><<<blocks, kThreads, 0, place.stream>>>(
-      data<Value>(pass.gradient), data<Value>(pass.input),
-      data<uint8_t>(pass.kept), data<float>(pass.trace.mean), rows,
-      data<Value>(pass.residual_gradient), data<float>(sums));
+      incoming<Value>(pass), data<Value>(pass.input),
+      data<float>(pass.trace.mean), rows, data<Value>(pass.residual_gradient),
+      data<float>(sums));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   finish_gradients<<<blocks_for_channels(rows), dim3(kChannels, kParts), 0,
                      place.stream>>>(data<float>(sums), blocks, rows.channels,
@@ -103,10 +103,10 @@ void run_backward(const NormBackward& pass) {
   if (!pass.input_gradient.defined()) return;
   propagate<Value>
       <<<blocks_for(rows, kWritingBlocks), kThreads, 0, place.stream>>>(
-          data<Value>(pass.gradient), data<Value>(pass.input),
-          data<uint8_t>(pass.kept), back_formula(pass, rows.count),
-          data<float>(pass.scale_gradient), data<float>(pass.shift_gradient),
-          rows, data<Value>(pass.input_gradient));
+          incoming<Value>(pass), data<Value>(pass.input),
+          back_formula(pass, rows.count), data<float>(pass.scale_gradient),
+          data<float>(pass.shift_gradient), rows,
+          data<Value>(pass.input_gradient));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 

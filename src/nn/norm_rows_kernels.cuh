@@ -141,15 +141,15 @@ __global__ void normalise(const Value* input, Formula formula, Rows rows,
 
 // Writes the residual's gradient on the way.
 template <class Value>
-__global__ void sum_gradients(const Value* gradient, const Value* input,
-                              const uint8_t* kept, const float* mean, Rows rows,
+__global__ void sum_gradients(Incoming<Value> incoming, const Value* input,
+                              const float* mean, Rows rows,
                               Value* residual_gradient, float* sums) {
   constexpr int kSize = Pack<Value>::kSize;
   const int channel = threadIdx.x % rows.packs * kSize;
   PackSums<kSize> mine;
   each_row(rows, [&](int64_t place) {
     const auto x = read_pack(input, place);
-    const auto values = let_through(gradient, kept, place);
+    const auto values = let_through(incoming, place);
     add_gradient(values, x, mean + channel, mine);
     if (residual_gradient != nullptr)
       write_pack(values, residual_gradient, place);
@@ -170,9 +170,8 @@ __global__ void finish_gradients(const float* sums, int blocks, int channels,
 
 // The gradient may be written over the input.
 template <class Value>
-__global__ void propagate(const Value* gradient, const Value* input,
-                          const uint8_t* kept, BackFormula formula,
-                          const float* scale_gradient,
+__global__ void propagate(Incoming<Value> incoming, const Value* input,
+                          BackFormula formula, const float* scale_gradient,
                           const float* shift_gradient, Rows rows,
                           Value* input_gradient) {
   constexpr int kSize = Pack<Value>::kSize;
@@ -185,7 +184,7 @@ __global__ void propagate(const Value* gradient, const Value* input,
   }
   each_row(rows, [&](int64_t place) {
     const auto x = read_pack(input, place);
-    const auto values = let_through(gradient, kept, place);
+    const auto values = let_through(incoming, place);
     write_pack(propagated(values, x, channels), input_gradient, place);
   });
 }

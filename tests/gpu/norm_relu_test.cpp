@@ -175,6 +175,25 @@ TEST_F(GpuNorm, IsNearWithBfloat16) {
   expect_the_cpus({5, 128, 6, 6}, at::kBFloat16, 0.05);
 }
 
+TEST_F(GpuNorm, AddsTheGradientsOfTwoReaders) {
+  const Case how;
+  for (const int64_t channels : {16, 64}) {
+    const Layer layer({4, channels, 6, 6}, gpu);
+    const Results wanted = run(layer, how);
+    const Fork fork = forked_norm_relu(layer.input.mul(1), layer.vectors,
+                                       how.stats, {layer.residual});
+    const at::Tensor one = layer.weight * 0.25, other = layer.weight * 0.75;
+    const auto found =
+        gradients_of((fork.path * one).sum() + (fork.shortcut * other).sum(),
+                     {layer.vectors.scale, layer.vectors.shift, layer.input,
+                      layer.residual});
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_TRUE(testing::close(found[i].cpu(),
+                                 wanted[kFirstGradient + i].cpu(), 1e-4, 1e-4))
+          << "gradient " << i;
+  }
+}
+
 TEST_F(GpuNorm, NeedsNoGradientOfTheInput) {
   const Case how;
   for (const int64_t channels : {16, 64}) {

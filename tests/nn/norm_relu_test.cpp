@@ -101,6 +101,34 @@ TEST_P(NormReluKinds, EqualsTheOperationsOneByOneInDoublePrecision) {
         << "gradient " << i;
 }
 
+TEST_P(NormReluKinds, AddsTheGradientsOfTwoReaders) {
+  const auto& [stats, add, relu] = GetParam();
+  const Layer layer = Layer().to(at::kFloat);
+  const Fork fork =
+      forked_norm_relu(layer.input.mul(1), layer.vectors(), stats,
+                       {add ? layer.residual : at::Tensor(), relu});
+  EXPECT_TRUE(fork.shortcut.equal(fork.path));
+  const at::Tensor one = draw(fork.path.sizes(), 8),
+                   other = draw(fork.path.sizes(), 7) - one;
+  const std::vector<at::Tensor> leaves = {layer.input, layer.scale,
+                                          layer.shift};
+  const auto found =
+      torch::autograd::grad({fork.path, fork.shortcut}, leaves, {one, other});
+  const auto expected = torch::autograd::grad({run(layer, stats, add, relu)},
+                                              leaves, {one + other});
+  for (size_t i = 0; i < leaves.size(); ++i)
+    EXPECT_TRUE(found[i].equal(expected[i])) << "gradient " << i;
+
+  // The second reader alone.
+  const Fork again =
+      forked_norm_relu(layer.input.mul(1), layer.vectors(), stats,
+                       {add ? layer.residual : at::Tensor(), relu});
+  const auto alone =
+      torch::autograd::grad({again.shortcut}, leaves, {one + other});
+  for (size_t i = 0; i < leaves.size(); ++i)
+    EXPECT_TRUE(alone[i].equal(expected[i])) << "gradient " << i;
+}
+
 TEST_P(NormReluKinds, GivesTheSameBitsWithoutAGraph) {
   const auto& [stats, add, relu] = GetParam();
   const Layer layer = Layer().to(at::kFloat);

@@ -23,4 +23,15 @@ struct AfterNorm {
 at::Tensor norm_relu(const at::Tensor& input, const NormVectors& vectors,
                      NormStats stats, const AfterNorm& after = {});
 
+// One result for two readers, in the same memory.
+struct Fork {
+  at::Tensor path;
+  at::Tensor shortcut;
+};
+
+// norm_relu() before a residual block: both readers' gradients are added in the
+// pass back itself, where autograd would go over memory once more.
+Fork forked_norm_relu(const at::Tensor& input, const NormVectors& vectors,
+                      NormStats stats, const AfterNorm& after = {});
+
 }  // namespace sotta

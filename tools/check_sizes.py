@@ -30,6 +30,7 @@ UNTESTED = {
     "src/data/png_none.cpp": "stands in where libpng is missing",
     "src/nn/step_graph_cuda.cpp": "needs a GPU: tests/gpu/training_test.cpp",
     "src/nn/logit_rows_none.cpp": "stands in where there is no CUDA compiler",
+    "src/nn/picking_kernel_none.cpp": "stands in where there is no CUDA compiler",
     "src/nn/pixel_rows_none.cpp": "stands in where there is no CUDA compiler",
     "src/nn/norm_rows_none.cpp": "stands in where there is no CUDA compiler",
     "src/nn/step_graph_none.cpp": "stands in where LibTorch has no CUDA",

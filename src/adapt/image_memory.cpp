@@ -8,7 +8,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/upload.h"
+#include "sotta/nn/picked_rows.h"
+#include "sotta/nn/pixels.h"
 
 #include "adapt/bit_cast.h"
 #include "adapt/images.h"
@@ -74,19 +75,21 @@ at::Tensor ImageMemory::images() {
 
 // Gives the images of these items, in their order.
 at::Tensor ImageMemory::put_in_place(const std::vector<MemoryItem>& wanted) {
-  if (arrived_.defined()) {
-    if (!slots_.defined()) {
-      auto shape = arrived_.sizes().vec();
-      shape[0] = capacity_;
-      slots_ = at::zeros(shape, arrived_.options());
-    }
-    slots_ = join_images(slots_, std::exchange(arrived_, {}));
+  if (arrived_.defined() && !slots_.defined()) {
+    auto shape = arrived_.sizes().vec();
+    shape[0] = capacity_;
+    slots_ = at::zeros(shape, arrived_.options());
   }
-  std::vector<int64_t> rows = place_;
+  at::Tensor arrived =
+      arrived_.defined() ? std::exchange(arrived_, {}) : slots_.narrow(0, 0, 0);
+  if (arrived.scalar_type() != slots_.scalar_type()) {
+    arrived = as_floats(arrived);
+    slots_ = as_floats(slots_);
+  }
+  std::vector<int64_t> places = place_;
   for (const auto& item : wanted)
-    rows.push_back(place_.at(static_cast<size_t>(item.slot)));
-  const at::Tensor found = slots_.index_select(
-      0, upload(at::tensor(rows, at::kLong), slots_.device()));
+    places.push_back(place_.at(static_cast<size_t>(item.slot)));
+  const at::Tensor found = picked_rows(slots_, arrived, places);
   slots_ = found.narrow(0, 0, capacity_);
   std::iota(place_.begin(), place_.end(), 0);
   return found.narrow(0, capacity_, static_cast<int64_t>(wanted.size()));

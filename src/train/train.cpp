@@ -4,28 +4,12 @@
 #include <cstdio>
 #include <string>
 
-#include <ATen/Context.h>
-
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
+#include "sotta/nn/tuned_convolutions.h"
 
 namespace sotta {
 namespace {
-
-// All batches have one size, so what cuDNN finds out at first serves to the
-// end.
-class FastestAlgorithms {
- public:
-  FastestAlgorithms() : before_(at::globalContext().benchmarkCuDNN()) {
-    at::globalContext().setBenchmarkCuDNN(true);
-  }
-  ~FastestAlgorithms() { at::globalContext().setBenchmarkCuDNN(before_); }
-  FastestAlgorithms(const FastestAlgorithms&) = delete;
-  FastestAlgorithms& operator=(const FastestAlgorithms&) = delete;
-
- private:
-  bool before_;
-};
 
 // "epoch 3/200" and, once one has ended, the last one's figures.
 std::string note_of(int64_t epoch, int64_t epochs, const EpochFigures* last) {
@@ -50,7 +34,7 @@ void check_loss(int64_t epoch, double loss, double rate) {
 }  // namespace
 
 bool train(Trainer& trainer, const TrainEvents& events) {
-  const FastestAlgorithms fastest;
+  const TunedConvolutions tuned;  // all batches have one size
   const TrainOptions& options = trainer.options();
   const int64_t per_epoch = trainer.steps_per_epoch();
   Progress progress;

@@ -15,6 +15,7 @@
 #include "sotta/eval/run_grid.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/device_queue.h"
+#include "sotta/nn/tuned_convolutions.h"
 
 #include "commands.h"
 #include "config_file.h"
@@ -36,6 +37,7 @@ struct BenchFlags {
   EngineOptions engine;
   std::string precision = to_text(Precision::kFloat32);
   bool replay = WorkbenchOptions().replay;
+  bool tune = false;
   int64_t threads = 0;
   int64_t jobs = 1;
   std::string shard;
@@ -184,6 +186,8 @@ void run(const BenchFlags& flags) {
   require_at_least("--jobs", flags.jobs, 1);
   RecordFolder records(flags.out, writer_of(share, ranks), flags.any_version);
   Workbench bench(workbench_of(flags));
+  std::optional<TunedConvolutions> tuned;
+  if (flags.tune) tuned.emplace();
   if (ranks) ranks->lost_after = flags.lost_after;
   const auto claims = ranks ? make_store_claims(*ranks) : make_local_claims();
 
@@ -242,6 +246,10 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
   command
       .add_option("--replay", flags.replay,
                   "on a GPU, record a window's work and replay it")
+      ->capture_default_str();
+  command
+      .add_option("--tune", flags.tune,
+                  "on a GPU, try first which way of a convolution is fastest")
       ->capture_default_str();
   command
       .add_option("--jobs", flags.jobs,

@@ -20,8 +20,8 @@ struct TrainEvents {
 // Makes all steps that are left. Returns false if the callback stopped it; the
 // trainer can then be saved, or go on.
 //
-// Throws Error(kInvalid) after an epoch whose loss is no number. On a GPU lets
-// cuDNN try which algorithm is fastest, as long as it runs.
+// Throws Error(kInvalid) after an epoch whose loss is no number. Convolutions
+// are tuned (nn/tuned_convolutions.h) as long as it runs.
 bool train(Trainer& trainer, const TrainEvents& events = {});
 
 }  // namespace sotta

@@ -9,8 +9,9 @@
 namespace sotta {
 namespace {
 
-// Plain calls of a shape in a row that show that it stays.
-constexpr int64_t kPlainCalls = 3;
+// Plain calls of a shape in a row before it is recorded: in the first, libraries
+// get ready for it.
+constexpr int64_t kPlainCalls = 1;
 
 // A stream's windows have one shape, as bytes and, under attack, as floats.
 // Every recording keeps the memory of a whole call.

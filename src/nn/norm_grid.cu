@@ -6,6 +6,8 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/util/BFloat16.h>
 
+#include "sotta/nn/device_queue.h"
+
 #include "nn/norm_grid.h"
 #include "nn/norm_grid_kernels.cuh"
 #include "nn/norm_launch.cuh"
@@ -102,11 +104,13 @@ bool run(const NormBackward& pass) {
 
 bool run_at_once(const NormForward& pass) {
   if (pass.stats.source == NormStats::Source::kRunning) return false;
+  if (SharedDevice::now()) return false;
   return pass.input.scalar_type() == at::kBFloat16 ? run<c10::BFloat16>(pass)
                                                    : run<float>(pass);
 }
 
 bool run_at_once(const NormBackward& pass) {
+  if (SharedDevice::now()) return false;
   return pass.input.scalar_type() == at::kBFloat16 ? run<c10::BFloat16>(pass)
                                                    : run<float>(pass);
 }

@@ -13,6 +13,7 @@
 
 #include "sotta/core/log.h"
 #include "sotta/core/rng.h"
+#include "sotta/nn/device_queue.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/random_tensor.h"
 #include "sotta/nn/step_graph.h"
@@ -146,6 +147,9 @@ TEST_F(GpuNorm, IsTheCpusInOneKernel) {
 TEST_F(GpuNorm, IsTheCpusInThreeKernels) {
   expect_the_cpus({6, 16, 9, 33});
   expect_the_cpus({3, 32, 5, 7});
+  const SharedDevice with_others(true);
+  expect_the_cpus({64, 64, 8, 8});
+  expect_the_cpus({3, 512, 4, 4});
 }
 
 // The largest tensor for one kernel, one row less, and the next one.

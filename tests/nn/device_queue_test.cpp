@@ -12,5 +12,19 @@ TEST(DeviceQueue, IsNothingOnTheCpu) {
   EXPECT_EQ(sum.item<double>(), 3);
 }
 
+TEST(SharedDevice, LastsAsLongAsOneLives) {
+  EXPECT_FALSE(SharedDevice::now());
+  {
+    const SharedDevice several(true);
+    EXPECT_TRUE(SharedDevice::now());
+    {
+      const SharedDevice one(false);
+      EXPECT_FALSE(SharedDevice::now());
+    }
+    EXPECT_TRUE(SharedDevice::now());
+  }
+  EXPECT_FALSE(SharedDevice::now());
+}
+
 }  // namespace
 }  // namespace sotta

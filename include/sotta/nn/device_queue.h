@@ -24,4 +24,21 @@ class OwnQueue {
   std::optional<c10::StreamGuard> guard_;
 };
 
+// As long as one lives with `shared`, several threads of this process work on a
+// GPU side by side, and kernels that need all of it at once are not used:
+// others would have to get out of their way. Changes the last bits. Holds for
+// the whole process: one at a time.
+class SharedDevice {
+ public:
+  explicit SharedDevice(bool shared);
+  ~SharedDevice();
+  SharedDevice(const SharedDevice&) = delete;
+  SharedDevice& operator=(const SharedDevice&) = delete;
+
+  static bool now();
+
+ private:
+  bool before_;
+};
+
 }  // namespace sotta

@@ -9,8 +9,8 @@
 namespace sotta {
 namespace {
 
-// Plain calls of a shape in a row before it is recorded: in the first, libraries
-// get ready for it.
+// Plain calls of a shape in a row before it is recorded: in the first,
+// libraries get ready for it.
 constexpr int64_t kPlainCalls = 1;
 
 // A stream's windows have one shape, as bytes and, under attack, as floats.

@@ -1,6 +1,8 @@
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/StreamGuard.h>
@@ -13,9 +15,30 @@
 
 namespace sotta {
 
+// The graphs of one recording, which are replayed in turn and so can share
+// their memory.
 struct StepGraph::Recording {
-  at::cuda::CUDAGraph graph;
+  // Other threads may go on with theirs.
+  void begin() {
+    using Memory = decltype(graphs[0]->pool());
+    const Memory memory = graphs.empty() ? Memory{0, 0} : graphs[0]->pool();
+    graphs.push_back(std::make_unique<at::cuda::CUDAGraph>());
+    graphs.back()->capture_begin(memory, cudaStreamCaptureModeThreadLocal);
+  }
+
+  void end() { graphs.back()->capture_end(); }
+
+  void replay() const {
+    for (const auto& graph : graphs)
+      graph->replay();
+  }
+
+  std::vector<std::unique_ptr<at::cuda::CUDAGraph>> graphs;
+
+  static thread_local Recording* current;
 };
+
+thread_local StepGraph::Recording* StepGraph::Recording::current = nullptr;
 
 StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay,
                      int64_t plain_runs)
@@ -27,11 +50,16 @@ StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay,
 StepGraph::~StepGraph() = default;
 
 void StepGraph::run() {
-  if (recording_) return recording_->graph.replay();
-  if (replay_ && plain_runs_ <= 0 && record())
-    return recording_->graph.replay();
+  if (recording_) return recording_->replay();
+  if (replay_ && plain_runs_ <= 0 && record()) return recording_->replay();
   work_();
   --plain_runs_;
+}
+
+void StepGraph::cut() {
+  if (Recording::current == nullptr) return;
+  Recording::current->end();
+  Recording::current->begin();
 }
 
 // Recording does none of the work. What cannot be recorded still can be done.
@@ -47,14 +75,16 @@ bool StepGraph::record() {
                                    : current);
   auto recording = std::make_unique<Recording>();
   try {
-    // Other threads may go on with theirs.
-    recording->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    recording->begin();
+    Recording::current = recording.get();
     work_();
-    recording->graph.capture_end();
+    Recording::current = nullptr;
+    recording->end();
   } catch (const std::exception& error) {
+    Recording::current = nullptr;
     // Ended in any case: the stream is needed for what comes next.
     try {
-      recording->graph.capture_end();
+      recording->end();
     } catch (const std::exception&) {
       // Says again that the recording failed.
     }

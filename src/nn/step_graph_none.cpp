@@ -20,6 +20,8 @@ void StepGraph::run() {
   work_();
 }
 
+void StepGraph::cut() {}
+
 void StepGraph::forget() {}
 
 }  // namespace sotta

@@ -46,60 +46,75 @@ ImageMemory::ImageMemory(std::unique_ptr<SampleMemory> memory, int64_t capacity,
       classes_(classes),
       rng_(rng),
       place_(static_cast<size_t>(capacity)) {
-  std::iota(place_.begin(), place_.end(), 0);
+  nothing_waits();
 }
 
 std::vector<Verdict> ImageMemory::offer(const at::Tensor& images,
                                         const Prediction& prediction) {
+  if (arrived_.defined() && arrived_.size(0) >= capacity_) settle(placed({}));
   const auto* label = prediction.labels.data_ptr<int64_t>();
   const auto* confidence = prediction.confidences.data_ptr<float>();
   const auto* uncertainty = prediction.entropies.data_ptr<float>();
   const int64_t before = arrived_.defined() ? arrived_.size(0) : 0;
   std::vector<Verdict> verdicts;
-  bool keeps_some = false;
+  std::vector<int64_t> place = place_;
   for (int64_t i = 0; i < images.size(0); ++i) {
     const auto answer = memory_->offer(
         {0, offered_++, label[i], confidence[i], uncertainty[i], 0}, rng_);
     verdicts.push_back(answer.verdict);
-    if (answer.slot < 0) continue;
-    place_.at(static_cast<size_t>(answer.slot)) = capacity_ + before + i;
-    keeps_some = true;
+    if (answer.slot >= 0)
+      place.at(static_cast<size_t>(answer.slot)) = capacity_ + before + i;
   }
-  if (keeps_some) arrived_ = join_images(arrived_, images);
+  if (place == place_) return verdicts;
+  arrived_ = join_images(arrived_, images);
+  place_ = std::move(place);
   return verdicts;
 }
 
 at::Tensor ImageMemory::images() {
-  return put_in_place(memory_->items());
+  const auto items = memory_->items();
+  const at::Tensor found = placed(items);
+  settle(found);
+  return found.narrow(0, capacity_, static_cast<int64_t>(items.size()));
 }
 
-// Gives the images of these items, in their order.
-at::Tensor ImageMemory::put_in_place(const std::vector<MemoryItem>& wanted) {
-  if (arrived_.defined() && !slots_.defined()) {
-    auto shape = arrived_.sizes().vec();
+// All slots with what has arrived in its place, and behind them the images of
+// these items, in their order.
+at::Tensor ImageMemory::placed(const std::vector<MemoryItem>& wanted) const {
+  at::Tensor slots = slots_, arrived = arrived_;
+  if (!slots.defined()) {
+    auto shape = arrived.sizes().vec();
     shape[0] = capacity_;
-    slots_ = at::zeros(shape, arrived_.options());
+    slots = at::zeros(shape, arrived.options());
   }
-  at::Tensor arrived =
-      arrived_.defined() ? std::exchange(arrived_, {}) : slots_.narrow(0, 0, 0);
-  if (arrived.scalar_type() != slots_.scalar_type()) {
+  if (!arrived.defined()) arrived = slots.narrow(0, 0, 0);
+  if (arrived.scalar_type() != slots.scalar_type()) {
+    slots = as_floats(slots);
     arrived = as_floats(arrived);
-    slots_ = as_floats(slots_);
   }
   std::vector<int64_t> places = place_;
   for (const auto& item : wanted)
     places.push_back(place_.at(static_cast<size_t>(item.slot)));
-  const at::Tensor found = picked_rows(slots_, arrived, places);
-  slots_ = found.narrow(0, 0, capacity_);
+  return picked_rows(slots, arrived, places);
+}
+
+void ImageMemory::settle(const at::Tensor& placed) {
+  slots_ = placed.narrow(0, 0, capacity_);
+  nothing_waits();
+}
+
+void ImageMemory::nothing_waits() {
+  arrived_ = at::Tensor();
   std::iota(place_.begin(), place_.end(), 0);
-  return found.narrow(0, capacity_, static_cast<int64_t>(wanted.size()));
 }
 
 void ImageMemory::exchange(StateArchive& archive, at::Device device) {
-  if (arrived_.defined()) put_in_place({});
   archive("memory.rng", rng_);
   archive("memory.offered", offered_);
-  archive.images("memory.images", slots_, device);
+  at::Tensor whole = slots_;
+  if (archive.saving() && arrived_.defined())
+    whole = placed({}).narrow(0, 0, capacity_);
+  archive.images("memory.images", archive.saving() ? whole : slots_, device);
   archive("memory.items", {[&] { return pack(memory_->items()); },
                            [&](const at::Tensor& packed) {
                              check_content(packed,
@@ -107,6 +122,7 @@ void ImageMemory::exchange(StateArchive& archive, at::Device device) {
                            },
                            [this](const at::Tensor& packed) {
                              memory_->set_items(unpack(packed));
+                             nothing_waits();
                            }});
 }
 

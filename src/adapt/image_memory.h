@@ -14,8 +14,9 @@ namespace sotta {
 
 // A SampleMemory together with the images it keeps: one tensor of `capacity`
 // slots on the device, bytes as long as the stream is bytes. What arrives waits
-// beside it until the images are asked for, and is then put in its place in one
-// go: a GPU is busy with few calls, not with much data.
+// beside it, a call or `capacity` images of it, until the images are asked for,
+// and is then put in its place in one go: on a GPU calls take time, not data.
+// What was given out last shares memory with the slots.
 class ImageMemory {
  public:
   ImageMemory(std::unique_ptr<SampleMemory> memory, int64_t capacity,
@@ -38,7 +39,9 @@ class ImageMemory {
   void exchange(StateArchive& archive, at::Device device);
 
  private:
-  at::Tensor put_in_place(const std::vector<MemoryItem>& wanted);
+  at::Tensor placed(const std::vector<MemoryItem>& wanted) const;
+  void settle(const at::Tensor& placed);
+  void nothing_waits();
   void check_content(const at::Tensor& packed, const at::Tensor& images) const;
 
   std::unique_ptr<SampleMemory> memory_;

@@ -51,6 +51,7 @@ Observation WindowMethod::observe(const at::Tensor& images,
   const at::Tensor logits = pass.result.logits.detach();
   const auto here = download(
       {pack_prediction(logits), foresee_early_ ? foresee(pass) : at::Tensor()});
+  pass.ahead = foresee_early_;
   pass.known = here[1];
   make_ready(std::move(pass));
   return observed(logits, read_prediction(here[0]), Verdict::kPending);
@@ -68,7 +69,7 @@ UpdateReport WindowMethod::update() {
     pass = run(images, as_leaf(state_.affine));
   }
   const at::AutoGradMode with_gradients(true);
-  if (!pass.known.defined()) pass.known = download({foresee(pass)})[0];
+  if (!pass.ahead) pass.known = download({foresee(pass)})[0];
   return adapt(pass);
 }
 

@@ -44,7 +44,9 @@ class WindowMethod : public Method {
     at::Tensor loss;
     at::Tensor gradient;
 
-    // What foresee() gave, on the CPU, and what it left for adapt().
+    // Whether foresee() was called, what it gave, on the CPU, and what it left
+    // for adapt().
+    bool ahead = false;
     at::Tensor known;
     std::any foreseen;
   };

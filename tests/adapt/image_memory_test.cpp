@@ -77,6 +77,64 @@ TEST(ImageMemory, SavesWhatCameSinceTheLastLook) {
   EXPECT_EQ(kept(memory), kept(other));
 }
 
+TEST(ImageMemory, GivesImagesThatStayAsTheyAre) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(10, 3), confident(3));
+  const at::Tensor given = memory.images(), copy = given.clone();
+  memory.offer(numbered(20, 3), confident(3));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{20, 21, 22}));
+  EXPECT_TRUE(given.equal(copy));
+}
+
+TEST(ImageMemory, TakesNewImagesWhenItWasCleared) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(10, 3), confident(3));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{10, 11, 12}));
+  memory.clear();
+  memory.offer(numbered(20, 2), confident(2));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{20, 21}));
+}
+
+TEST(ImageMemory, HoldsOneImageThatEveryOtherReplaces) {
+  ImageMemory memory(make_fifo_memory(1, 0.5), 1, 2, Rng(0));
+  for (int64_t i = 0; i < 5; ++i)
+    memory.offer(numbered(10 * i, 3), confident(3));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{42}));
+}
+
+// Images of another size cannot be joined with those that wait.
+TEST(ImageMemory, IsWholeAgainWhenItIsPutBack) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(10, 2), confident(2));
+  Snapshot snapshot;
+  auto saving = StateArchive::into(snapshot);
+  memory.exchange(saving, at::kCPU);
+  EXPECT_ANY_THROW(
+      memory.offer(at::zeros({1, 1, 5, 5}, at::kByte), confident(1)));
+
+  auto loading = StateArchive::from(snapshot);
+  memory.exchange(loading, at::kCPU);
+  loading.commit();
+  memory.offer(numbered(20, 1), confident(1));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{10, 11, 20}));
+}
+
+TEST(ImageMemory, SavesFloatsThatWaitBesideBytes) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(51, 1), confident(1));
+  EXPECT_EQ(memory.images().scalar_type(), at::kByte);
+  memory.offer(numbered(102, 1), confident(1));
+  memory.offer(numbered(153, 1).to(at::kFloat) / 255, confident(1));
+  Snapshot snapshot;
+  auto saving = StateArchive::into(snapshot);
+  memory.exchange(saving, at::kCPU);
+  const at::Tensor saved = snapshot.tensors.at("memory.images");
+  EXPECT_EQ(saved.scalar_type(), at::kFloat);
+  for (int64_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(saved[i].max().item<double>(), 0.2 * static_cast<double>(i + 1),
+                1e-6);
+}
+
 TEST(ImageMemory, StaysBytesWhileTheStreamIsBytes) {
   ImageMemory memory = fifo_of_three();
   memory.offer(numbered(51, 1), confident(1));

@@ -1,7 +1,7 @@
 #include "adapt/window_method.h"
 
 #include <algorithm>
-#include <utility>
+#include <any>
 
 #include <ATen/ops/full.h>
 
@@ -180,6 +180,7 @@ TEST_P(Foresight, ChangesNoBitUnderAGuard) {
   for (int64_t window = 0; window < 3; ++window)
     expect_same_step(early, late, trace_.window(window));
   EXPECT_EQ(early.updates(), 0);
+  EXPECT_NE(early.step(trace_.window(3)).guard, "");
 }
 
 TEST_P(Foresight, ChangesNothingBeforeTheUpdate) {

@@ -23,8 +23,8 @@ struct StepResult {
   std::vector<UpdateReport> updates;
 
   // The part of the call that went into updates. A GPU may still be at work on
-  // the last of them, and has done with the prediction what EATA and SAR can do
-  // before they change anything.
+  // the last of them; what EATA and SAR do there before they change anything
+  // counts as prediction, not here.
   double update_seconds = 0;
 
   // What guards found and did, one after another; empty if none tripped.

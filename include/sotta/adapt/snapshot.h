@@ -69,6 +69,8 @@ class StateArchive {
   };
   void operator()(const std::string& name, const Converter& converter);
 
+  bool saving() const { return target_ != nullptr; }
+
   // While loading, for checks that concern several values: the tensor as the
   // snapshot has it, undefined if it has none; and C, H, W of the images loaded
   // so far, empty if there are none.
@@ -83,7 +85,6 @@ class StateArchive {
   StateArchive(Snapshot* target, const Snapshot* origin)
       : target_(target), origin_(origin) {}
 
-  bool saving() const { return target_ != nullptr; }
   at::Tensor find(const std::string& name, bool required);
   at::Tensor exchange_optional(const std::string& name, at::Tensor& value,
                                at::Device device);

@@ -111,8 +111,9 @@ class Pass {
   // first convolution does not.
   Fork stem(const at::Tensor& input, const ConvNorm& layer) const {
     const Fork output = conv_norm(input.to(form_.type), layer);
-    return {output.path.contiguous(form_.layout),
-            output.shortcut.contiguous(form_.layout)};
+    if (output.path.is_contiguous(form_.layout)) return output;
+    const at::Tensor turned = output.path.contiguous(form_.layout);
+    return {turned, turned};
   }
 
   Fork block(const Fork& input, const ResidualBlock& block) const {

@@ -7,7 +7,7 @@
 namespace sotta {
 namespace {
 
-std::atomic<bool> device_is_shared{false};
+std::atomic<int64_t> sharers{0};
 
 }  // namespace
 
@@ -17,15 +17,16 @@ OwnQueue::OwnQueue(at::Device device) {
   guard_.emplace(devices.getStreamFromGlobalPool(device));
 }
 
-SharedDevice::SharedDevice(bool shared)
-    : before_(device_is_shared.exchange(shared)) {}
+SharedDevice::SharedDevice(bool shared) : shared_(shared) {
+  if (shared_) ++sharers;
+}
 
 SharedDevice::~SharedDevice() {
-  device_is_shared = before_;
+  if (shared_) --sharers;
 }
 
 bool SharedDevice::now() {
-  return device_is_shared;
+  return sharers > 0;
 }
 
 }  // namespace sotta

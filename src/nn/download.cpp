@@ -1,5 +1,7 @@
 #include "sotta/nn/download.h"
 
+#include <cstdint>
+
 #include <ATen/ops/cat.h>
 
 namespace sotta {

@@ -117,6 +117,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
       if (gradient.defined())
         (pass.gradient.defined() ? pass.more : pass.gradient) =
             gradient.contiguous(layout_for(input));
+    if (!pass.gradient.defined()) return variable_list(8);  // nothing came back
     pass.kept = saved[2];
     pass.scale = scale;
     pass.trace = {saved[3], saved[4], saved[5]};

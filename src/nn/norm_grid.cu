@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -10,7 +11,7 @@
 
 #include "nn/norm_grid.h"
 #include "nn/norm_grid_kernels.cuh"
-#include "nn/norm_launch.cuh"
+#include "nn/norm_arguments.cuh"
 
 namespace sotta {
 namespace {

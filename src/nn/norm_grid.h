@@ -9,7 +9,8 @@ namespace sotta {
 // statistics, and back. For what fits into the registers of the whole GPU,
 // 64 images of ResNet18-CIFAR at most.
 
-// Return false, with nothing done, if the pass or the GPU is not of that kind.
+// Return false, with nothing done, if the pass or the GPU is not of that kind,
+// or the GPU is shared (SharedDevice).
 bool run_at_once(const NormForward& pass);
 bool run_at_once(const NormBackward& pass);
 

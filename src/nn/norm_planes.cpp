@@ -98,9 +98,9 @@ ChannelSums sum_block(const float* gradient, const float* input, int64_t count,
 void let_through(const NormBackward& pass, int64_t where, int64_t count,
                  float* values) {
   std::copy_n(data<float>(pass.gradient) + where, count, values);
-  if (pass.more.defined())
+  if (const float* more = data<float>(pass.more))
     for (int64_t i = 0; i < count; ++i)
-      values[i] += data<float>(pass.more)[where + i];
+      values[i] += more[where + i];
   if (!pass.kept.defined()) return;
   const uint8_t* kept = data<uint8_t>(pass.kept) + where;
   for (int64_t i = 0; i < count; ++i)

@@ -8,7 +8,7 @@ namespace sotta {
 
 // relu(norm(input) + residual) and its gradients, channel by channel with one
 // pass over memory each, where tensor operations take one for the norm, one for
-// the sum, one for the ReLU. All tensors are contiguous floats on the CPU,
+// the sum, one for the ReLU. What run() takes are contiguous floats on the CPU,
 // [N, C, H, W] or [C]; results have the same bits at any thread count.
 
 // What a pass forward leaves for the pass back, all [C].

@@ -1,11 +1,12 @@
 #include <algorithm>
+#include <cstdint>
 
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/util/BFloat16.h>
 
 #include "nn/norm_grid.h"
-#include "nn/norm_launch.cuh"
+#include "nn/norm_arguments.cuh"
 #include "nn/norm_rows.h"
 #include "nn/norm_rows_kernels.cuh"
 

@@ -9,7 +9,7 @@ namespace sotta {
 // The passes of norm_planes.h on a GPU, where a pixel's channels lie side by
 // side: tensors are rows of channels, floats or bfloat16, and vectors floats.
 // Sums are taken in the same order on every GPU that has room for the kernels
-// of norm_grid.h, and on every other.
+// of norm_grid.h and is not shared, and on every other.
 
 // Whether this build and these passes take the input.
 bool has_norm_rows(const at::Tensor& input);

@@ -147,7 +147,7 @@ class Adam final : public FlatOptimiser {
         options_(options) {}
 
  private:
-  // A GPU's recording repeats numbers, so it has to count for itself.
+  // A GPU's recording repeats numbers, so there the count comes from a tensor.
   void prepare(const at::Tensor& parameters, bool recorded) override {
     const auto step = static_cast<double>(steps());
     rate_ = -options_.learning_rate / (1 - std::pow(options_.beta1, step));
@@ -155,15 +155,15 @@ class Adam final : public FlatOptimiser {
     recorded_ = recorded && parameters.is_cuda();
     if (!recorded_) return;
     if (!count_.defined())
-      count_ = at::empty({}, parameters.options().requires_grad(false));
-    if (counted_ != steps() - 1) count_.fill_(steps() - 1);
-    counted_ = steps();
+      count_ = at::empty(
+          {}, parameters.options().dtype(at::kFloat).requires_grad(false));
+    count_.fill_(steps());
   }
 
   void apply(const at::Tensor& parameters,
              const at::Tensor& gradient) override {
     if (recorded_)
-      apply_counting(parameters, gradient);
+      apply_in_one(parameters, gradient);
     else
       apply_plainly(parameters, gradient);
   }
@@ -179,10 +179,8 @@ class Adam final : public FlatOptimiser {
                         rate_);
   }
 
-  // The same in two kernels.
-  void apply_counting(const at::Tensor& parameters,
-                      const at::Tensor& gradient) {
-    count_.add_(1);
+  // The same in one kernel.
+  void apply_in_one(const at::Tensor& parameters, const at::Tensor& gradient) {
     at::_fused_adam_(parameters, gradient, tensor("first_moment"),
                      tensor("second_moment"), /*max_exp_avg_sqs=*/{}, count_,
                      options_.learning_rate, options_.beta1, options_.beta2,
@@ -193,8 +191,7 @@ class Adam final : public FlatOptimiser {
   AdamOptions options_;
   double rate_ = 0, root_ = 1;  // of this step
   bool recorded_ = false;
-  at::Tensor count_;      // steps taken, where a recording adds to it
-  int64_t counted_ = -1;  // what it will be after this step
+  at::Tensor count_;  // this step's number, where a recording reads it
 };
 
 class Sgd final : public FlatOptimiser {

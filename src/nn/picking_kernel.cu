@@ -1,6 +1,7 @@
 #include "nn/picking_kernel.h"
 
 #include <cstdint>
+#include <limits>
 
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAException.h>
@@ -62,6 +63,7 @@ at::Tensor pick_in_one_kernel(const at::Tensor& front, const at::Tensor& back,
   if (!front.is_cuda() || places.empty() || places.size() > kMostPlaces ||
       !front.is_contiguous() || !back.is_contiguous() || bytes == 0 ||
       bytes % static_cast<int64_t>(sizeof(Piece)) != 0 ||
+      front.size(0) + back.size(0) > std::numeric_limits<int32_t>::max() ||
       !starts_well(front) || !starts_well(back))
     return {};
   Places given = {};

@@ -17,7 +17,7 @@ at::Tensor waves(double phase, at::Device device) {
   return at::arange(50, device).mul(0.37).add(phase).sin();
 }
 
-TEST_F(GpuAdam, CountsInARecording) {
+TEST_F(GpuAdam, KnowsItsStepInARecording) {
   const auto whole = make_adam({}), recorded = make_adam({});
   const at::Tensor expected = waves(0.7, gpu), found = expected.clone();
   const at::Tensor gradient = waves(0, gpu);

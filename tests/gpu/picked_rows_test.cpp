@@ -1,5 +1,7 @@
 #include "sotta/nn/picked_rows.h"
 
+#include <vector>
+
 #include <ATen/ops/randint.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 #include "sotta/nn/step_graph.h"
 
+#include <string>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>

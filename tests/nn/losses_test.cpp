@@ -5,8 +5,10 @@
 #include <string>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -32,6 +34,14 @@ TEST(Losses, EntropyOfOddsThreeToOne) {
   const double expected =
       -0.75 * std::log(0.75 + 1e-6) - 0.25 * std::log(0.25 + 1e-6);
   EXPECT_NEAR(entropy(three_to_one()).item<double>(), expected, 1e-12);
+}
+
+TEST(Losses, MeanEntropyOfOddsThreeToOneAndIgnorance) {
+  const at::Tensor one = three_to_one();
+  const double first = -0.75 * std::log(0.75) - 0.25 * std::log(0.25);
+  const double found =
+      mean_entropy(at::cat({one, at::zeros_like(one)})).item<double>();
+  EXPECT_NEAR(found, (first + std::log(2)) / 2, 1e-5);
 }
 
 // To the last bit, value and gradient.

@@ -14,6 +14,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
@@ -127,6 +128,30 @@ TEST_P(NormReluKinds, AddsTheGradientsOfTwoReaders) {
       torch::autograd::grad({again.shortcut}, leaves, {one + other});
   for (size_t i = 0; i < leaves.size(); ++i)
     EXPECT_TRUE(alone[i].equal(expected[i])) << "gradient " << i;
+}
+
+// Its reader sends nothing back.
+struct NoGradient : torch::autograd::Function<NoGradient> {
+  static at::Tensor forward(torch::autograd::AutogradContext*,
+                            const at::Tensor& input) {
+    return input.mul(2);
+  }
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext*,
+      const torch::autograd::variable_list&) {
+    return {at::Tensor()};
+  }
+};
+
+TEST(NormRelu, SendsNothingBackIfNothingComes) {
+  const Layer layer = Layer().to(at::kFloat);
+  const at::Tensor output =
+      NoGradient::apply(run(layer, NormStats::batch(), true, true));
+  const auto found = torch::autograd::grad(
+      {output.sum()}, {layer.input, layer.scale}, /*grad_outputs=*/{},
+      /*retain_graph=*/false, /*create_graph=*/false, /*allow_unused=*/true);
+  EXPECT_FALSE(found[0].defined());
+  EXPECT_FALSE(found[1].defined());
 }
 
 TEST_P(NormReluKinds, GivesTheSameBitsWithoutAGraph) {

@@ -166,6 +166,9 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   require(!flags.replay || flags.jobs <= OwnQueue::kMost, "--replay",
           "expected at most " + std::to_string(OwnQueue::kMost) +
               " jobs, got " + std::to_string(flags.jobs));
+  require(!flags.tune || !flags.replay || flags.jobs == 1, "--tune",
+          "expected one job where work is recorded (--replay), got " +
+              std::to_string(flags.jobs));
   options.replay = flags.replay;
   options.jobs = flags.jobs;
   return options;

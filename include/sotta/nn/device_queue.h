@@ -26,8 +26,7 @@ class OwnQueue {
 
 // As long as one lives with `shared`, several threads of this process work on a
 // GPU side by side, and kernels that need all of it at once are not used:
-// others would have to get out of their way. Changes the last bits. Holds for
-// the whole process: one at a time.
+// others would have to get out of their way. Changes the last bits.
 class SharedDevice {
  public:
   explicit SharedDevice(bool shared);
@@ -38,7 +37,7 @@ class SharedDevice {
   static bool now();
 
  private:
-  bool before_;
+  bool shared_;
 };
 
 }  // namespace sotta

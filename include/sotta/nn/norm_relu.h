@@ -23,7 +23,8 @@ struct AfterNorm {
 at::Tensor norm_relu(const at::Tensor& input, const NormVectors& vectors,
                      NormStats stats, const AfterNorm& after = {});
 
-// One result for two readers, in the same memory.
+// One result for two readers, in the same memory: neither may write to it, and
+// autograd would not notice if one did.
 struct Fork {
   at::Tensor path;
   at::Tensor shortcut;

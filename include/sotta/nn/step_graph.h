@@ -15,8 +15,8 @@ namespace sotta {
 // recorded.
 class StepGraph {
  public:
-  // Libraries set themselves up and try their algorithms in the first runs,
-  // which must not be recorded.
+  // Libraries set themselves up and try their algorithms in the first run or
+  // the first few, which must not be recorded.
   static constexpr int64_t kPlainRuns = 8;
 
   // `work` must change nothing but tensors, and read none that is replaced by

@@ -36,6 +36,19 @@ std::vector<int64_t> kept(ImageMemory& memory) {
   return numbers;
 }
 
+Snapshot saved(ImageMemory& memory) {
+  Snapshot snapshot;
+  auto saving = StateArchive::into(snapshot);
+  memory.exchange(saving, at::kCPU);
+  return snapshot;
+}
+
+void put_back(ImageMemory& memory, const Snapshot& snapshot) {
+  auto loading = StateArchive::from(snapshot);
+  memory.exchange(loading, at::kCPU);
+  loading.commit();
+}
+
 TEST(ImageMemory, KeepsTheImagesOfTheSamplesItKeeps) {
   ImageMemory memory = fifo_of_three();
   EXPECT_TRUE(memory.empty());
@@ -64,15 +77,11 @@ TEST(ImageMemory, SavesWhatCameSinceTheLastLook) {
   memory.offer(numbered(10, 2), confident(2));
   EXPECT_EQ(kept(memory), (std::vector<int64_t>{10, 11}));
   memory.offer(numbered(20, 2), confident(2));
-  Snapshot snapshot;
-  auto saving = StateArchive::into(snapshot);
-  memory.exchange(saving, at::kCPU);
+  const Snapshot snapshot = saved(memory);
 
   ImageMemory other = fifo_of_three();
   other.offer(numbered(90, 3), confident(3));
-  auto loading = StateArchive::from(snapshot);
-  other.exchange(loading, at::kCPU);
-  loading.commit();
+  put_back(other, snapshot);
   EXPECT_EQ(kept(other), (std::vector<int64_t>{11, 20, 21}));
   EXPECT_EQ(kept(memory), kept(other));
 }
@@ -106,15 +115,11 @@ TEST(ImageMemory, HoldsOneImageThatEveryOtherReplaces) {
 TEST(ImageMemory, IsWholeAgainWhenItIsPutBack) {
   ImageMemory memory = fifo_of_three();
   memory.offer(numbered(10, 2), confident(2));
-  Snapshot snapshot;
-  auto saving = StateArchive::into(snapshot);
-  memory.exchange(saving, at::kCPU);
+  const Snapshot snapshot = saved(memory);
   EXPECT_ANY_THROW(
       memory.offer(at::zeros({1, 1, 5, 5}, at::kByte), confident(1)));
 
-  auto loading = StateArchive::from(snapshot);
-  memory.exchange(loading, at::kCPU);
-  loading.commit();
+  put_back(memory, snapshot);
   memory.offer(numbered(20, 1), confident(1));
   EXPECT_EQ(kept(memory), (std::vector<int64_t>{10, 11, 20}));
 }
@@ -125,14 +130,12 @@ TEST(ImageMemory, SavesFloatsThatWaitBesideBytes) {
   EXPECT_EQ(memory.images().scalar_type(), at::kByte);
   memory.offer(numbered(102, 1), confident(1));
   memory.offer(numbered(153, 1).to(at::kFloat) / 255, confident(1));
-  Snapshot snapshot;
-  auto saving = StateArchive::into(snapshot);
-  memory.exchange(saving, at::kCPU);
-  const at::Tensor saved = snapshot.tensors.at("memory.images");
-  EXPECT_EQ(saved.scalar_type(), at::kFloat);
+  const Snapshot snapshot = saved(memory);
+  const at::Tensor images = snapshot.tensors.at("memory.images");
+  EXPECT_EQ(images.scalar_type(), at::kFloat);
   for (int64_t i = 0; i < 3; ++i)
-    EXPECT_NEAR(saved[i].max().item<double>(), 0.2 * static_cast<double>(i + 1),
-                1e-6);
+    EXPECT_NEAR(images[i].max().item<double>(),
+                0.2 * static_cast<double>(i + 1), 1e-6);
 }
 
 TEST(ImageMemory, StaysBytesWhileTheStreamIsBytes) {
@@ -148,13 +151,11 @@ TEST(ImageMemory, StaysBytesWhileTheStreamIsBytes) {
 TEST(ImageMemory, RefusesASnapshotThatDoesNotFit) {
   ImageMemory memory = fifo_of_three();
   memory.offer(numbered(0, 3), confident(3));
-  Snapshot snapshot;
-  auto saving = StateArchive::into(snapshot);
-  memory.exchange(saving, at::kCPU);
+  const Snapshot snapshot = saved(memory);
 
   for (const int64_t place : {0, 2}) {  // slot, label
     Snapshot bad = snapshot;
-    bad.tensors["memory.items"] = snapshot.tensors["memory.items"].clone();
+    bad.tensors["memory.items"] = snapshot.tensors.at("memory.items").clone();
     bad.tensors["memory.items"][place] = 99;
     auto loading = StateArchive::from(bad);
     EXPECT_THROW(memory.exchange(loading, at::kCPU), Error);
@@ -172,13 +173,6 @@ std::string complaint(ImageMemory& memory, const Snapshot& snapshot) {
     return error.what();
   }
   return "";
-}
-
-Snapshot saved(ImageMemory& memory) {
-  Snapshot snapshot;
-  auto saving = StateArchive::into(snapshot);
-  memory.exchange(saving, at::kCPU);
-  return snapshot;
 }
 
 TEST(ImageMemory, RefusesImagesThatAreMissingOrOfAnotherForm) {

@@ -5,8 +5,7 @@
 namespace sotta {
 namespace {
 
-// The library lists its best guesses first: with more of them a ResNet18's
-// passes were no faster.
+// The library lists its best guesses first.
 constexpr int kTries = 4;
 
 }  // namespace

@@ -19,8 +19,8 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
 
 // As long as one lives, its thread's convolutions on a GPU work on at least so
 // many images, black ones behind a smaller batch. A GPU's library makes plans
-// for every new size of a batch, 50 ms for a ResNet18 forward and back: too
-// long for sizes that come once. May change the last bits.
+// for every new size of a batch: too long for sizes that come once. May change
+// the last bits.
 class LeastBatch {
  public:
   explicit LeastBatch(int64_t images);

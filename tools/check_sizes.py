@@ -29,6 +29,7 @@ UNTESTED = {
     "src/data/png.cpp": "private to image.cpp: tests/data/image_test.cpp",
     "src/data/png_none.cpp": "stands in where libpng is missing",
     "src/nn/step_graph_cuda.cpp": "needs a GPU: tests/gpu/step_graph_test.cpp",
+    "src/nn/conv3x3_none.cpp": "stands in where there is no CUDA compiler",
     "src/nn/logit_rows_none.cpp": "stands in where there is no CUDA compiler",
     "src/nn/picking_kernel_none.cpp": "stands in where there is no CUDA compiler",
     "src/nn/pixel_rows_none.cpp": "stands in where there is no CUDA compiler",

@@ -52,6 +52,15 @@ std::vector<at::Tensor> cut_body(const ResNetPlan& plan, const at::Tensor& body,
   return tensors;
 }
 
+// One for each of the body's tensors, undefined for those that cannot be
+// packed.
+std::vector<PackedKernels> pack_body(const std::vector<at::Tensor>& tensors) {
+  std::vector<PackedKernels> packed;
+  for (const auto& tensor : tensors)
+    packed.push_back(packed_kernels(tensor));
+  return packed;
+}
+
 // Kernels for what pixel_rows() gives: the numbers behind a pixel's channels
 // count nothing.
 at::Tensor widened(const at::Tensor& kernels) {
@@ -61,13 +70,24 @@ at::Tensor widened(const at::Tensor& kernels) {
                         .contiguous(at::MemoryFormat::ChannelsLast);
 }
 
+// The body's tensors, and the packed ones if it is the source's.
+struct Body {
+  std::vector<at::Tensor> tensors;
+  const std::vector<PackedKernels>* packed;
+
+  at::Tensor convolve(const at::Tensor& input, const ConvNorm& layer) const {
+    return convolution(input, tensors[layer.conv], layer.stride, layer.padding,
+                       packed ? (*packed)[layer.conv] : PackedKernels());
+  }
+};
+
 // One forward pass: the state's flat vectors cut into layers. Splitting a
 // vector is one autograd node, so the gradient of the whole vector comes back
 // in one piece.
 class Pass {
  public:
-  Pass(const ResNetPlan& plan, std::vector<at::Tensor> body,
-       const ModelState& state, NormStats stats, const Form& form)
+  Pass(const ResNetPlan& plan, Body body, const ModelState& state,
+       NormStats stats, const Form& form)
       : stats_(stats), form_(form), body_(std::move(body)) {
     std::vector<int64_t> affine, channels;
     for (const auto& norm : plan.norms) {
@@ -102,9 +122,8 @@ class Pass {
       vectors.batch_mean = batch_means_[n];
       vectors.batch_var = batch_vars_[n];
     }
-    return forked_norm_relu(
-        convolution(input, body_[layer.conv], layer.stride, layer.padding),
-        vectors, stats_, after);
+    return forked_norm_relu(body_.convolve(input, layer), vectors, stats_,
+                            after);
   }
 
   // Images of one channel lie in both layouts at once; what comes after the
@@ -129,8 +148,9 @@ class Pass {
   }
 
   at::Tensor classify(const at::Tensor& features) const {
-    return at::linear(features, body_[body_.size() - 2].to(at::kFloat),
-                      body_.back().to(at::kFloat));
+    const auto& tensors = body_.tensors;
+    return at::linear(features, tensors[tensors.size() - 2].to(at::kFloat),
+                      tensors.back().to(at::kFloat));
   }
 
   at::Tensor batch_mean;
@@ -139,8 +159,9 @@ class Pass {
  private:
   NormStats stats_;
   Form form_;
-  std::vector<at::Tensor> body_, affine_, running_mean_, running_var_,
-      batch_means_, batch_vars_;
+  Body body_;
+  std::vector<at::Tensor> affine_, running_mean_, running_var_, batch_means_,
+      batch_vars_;
 };
 
 class ResNetClassifier : public Classifier {
@@ -160,6 +181,7 @@ class ResNetClassifier : public Classifier {
                           {type_for(source_), at::MemoryFormat::ChannelsLast});
     for_rows_ = converted_;
     for_rows_[plan_.stem.conv] = widened(converted_[plan_.stem.conv]);
+    packed_ = pack_body(converted_);
   }
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
@@ -170,9 +192,10 @@ class ResNetClassifier : public Classifier {
     const bool converted = channels_last_ && state.body.is_same(source_.body);
     const bool in_rows = converted && has_pixel_rows(images, form.type);
     const Pass pass(plan_,
-                    in_rows     ? for_rows_
-                    : converted ? converted_
-                                : cut_body(plan_, state.body, form),
+                    {in_rows     ? for_rows_
+                     : converted ? converted_
+                                 : cut_body(plan_, state.body, form),
+                     converted ? &packed_ : nullptr},
                     state, stats, form);
     const at::Device device = state.affine.device();
     Fork x =
@@ -224,6 +247,7 @@ class ResNetClassifier : public Classifier {
   // source_.body, which most methods never change, if channels_last_; the
   // second with a stem for pixel_rows().
   std::vector<at::Tensor> converted_, for_rows_;
+  std::vector<PackedKernels> packed_;
 };
 
 void require_size(const at::Tensor& vector, int64_t size, const char* name) {

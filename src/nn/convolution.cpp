@@ -11,6 +11,8 @@
 #include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "nn/conv3x3.h"
+
 namespace sotta {
 namespace {
 
@@ -61,25 +63,65 @@ struct Convolution : torch::autograd::Function<Convolution> {
   }
 };
 
+// Going back is the same convolution, with turned kernels.
+struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
+                            const at::Tensor& there, const at::Tensor& back) {
+    context->save_for_backward({back});
+    return conv3x3(input, there);
+  }
+
+  static variable_list backward(AutogradContext* context,
+                                const variable_list& output_gradients) {
+    const at::Tensor back = context->get_saved_variables()[0];
+    const at::Tensor gradient =
+        output_gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor none;
+    return {conv3x3(gradient, back), none, none};
+  }
+};
+
 thread_local int64_t least_batch = 0;
 
 at::Tensor gpu_convolution(const at::Tensor& input, const at::Tensor& weight,
-                           int64_t stride, int64_t padding) {
+                           int64_t stride, int64_t padding,
+                           const PackedKernels& packed) {
+  return stride == 1 && padding == 1 && fits_conv3x3(input, packed.there)
+             ? PackedConvolution::apply(input, packed.there, packed.back)
+             : at::conv2d(input, weight, {}, stride, padding);
+}
+
+at::Tensor filled_up_convolution(const at::Tensor& input,
+                                 const at::Tensor& weight, int64_t stride,
+                                 int64_t padding, const PackedKernels& packed) {
   const int64_t images = input.size(0);
   if (images >= least_batch)
-    return at::conv2d(input, weight, {}, stride, padding);
+    return gpu_convolution(input, weight, stride, padding, packed);
   const at::Tensor filled_up = at::constant_pad_nd(
       input, {0, 0, 0, 0, 0, 0, /*images:*/ 0, least_batch - images});
-  return at::conv2d(filled_up, weight, {}, stride, padding)
+  return gpu_convolution(filled_up, weight, stride, padding, packed)
       .narrow(0, 0, images);
 }
 
 }  // namespace
 
+PackedKernels packed_kernels(const at::Tensor& weight) {
+  const at::Tensor there = pack_kernels(weight);
+  if (!there.defined()) return {};
+  return {there, pack_kernels(weight.flip({2, 3}).transpose(0, 1))};
+}
+
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        int64_t stride, int64_t padding) {
-  return input.is_cpu() ? Convolution::apply(input, weight, stride, padding)
-                        : gpu_convolution(input, weight, stride, padding);
+  return convolution(input, weight, stride, padding, {});
+}
+
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
+                       int64_t stride, int64_t padding,
+                       const PackedKernels& packed) {
+  return input.is_cpu()
+             ? Convolution::apply(input, weight, stride, padding)
+             : filled_up_convolution(input, weight, stride, padding, packed);
 }
 
 LeastBatch::LeastBatch(int64_t images)

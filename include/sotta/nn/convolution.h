@@ -17,6 +17,20 @@ namespace sotta {
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        int64_t stride, int64_t padding);
 
+// Kernels that are not trained, ready for our own convolution on GPUs that have
+// one: 3x3 with stride 1, rounded to TF32 or bfloat16. Undefined elsewhere.
+struct PackedKernels {
+  at::Tensor there;  // from input to output
+  at::Tensor back;   // turned: from the output's gradient to the input's
+};
+PackedKernels packed_kernels(const at::Tensor& weight);
+
+// The same with kernels that may be packed: where that convolution takes the
+// input, the weight is not looked at and gets no gradient.
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
+                       int64_t stride, int64_t padding,
+                       const PackedKernels& packed);
+
 // As long as one lives, its thread's convolutions on a GPU work on at least so
 // many images, black ones behind a smaller batch. A GPU's library makes plans
 // for every new size of a batch: too long for sizes that come once. May change

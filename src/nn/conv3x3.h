@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+namespace sotta {
+
+// Our own 3x3 convolution with stride 1 and a border of one zero, for GPUs of
+// compute capability 9.0 and kernels that are not trained. Factors are rounded
+// to TF32, or are bfloat16; sums are float32, in one order on every such GPU.
+
+// Kernels [to, from, 3, 3] in the order in which conv3x3() reads them. What it
+// does is waited for. Undefined if it does not take them, or this build or
+// device has none.
+at::Tensor pack_kernels(const at::Tensor& kernels);
+
+// Whether conv3x3() takes this input, of the packed kernels' type.
+bool fits_conv3x3(const at::Tensor& input, const at::Tensor& packed);
+
+// Input [N, from, H, W], a pixel's channels side by side, as is what comes out.
+at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed);
+
+}  // namespace sotta

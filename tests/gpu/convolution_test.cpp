@@ -1,0 +1,135 @@
+#include "sotta/nn/convolution.h"
+
+#include <cstdint>
+#include <string>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/conv2d.h>
+#include <gtest/gtest.h>
+
+#include "sotta/core/rng.h"
+#include "sotta/nn/gradient.h"
+#include "sotta/nn/precision.h"
+#include "sotta/nn/random_tensor.h"
+
+#include "nn/conv3x3.h"
+#include "tests/gpu/on_gpu.h"
+
+namespace sotta {
+namespace {
+
+struct Shape {
+  int64_t images, side, from, to;
+};
+
+// With our own convolution, which not every GPU has.
+class GpuConvolution : public testing::OnGpu {
+ protected:
+  void SetUp() override {
+    testing::OnGpu::SetUp();
+    if (IsSkipped()) return;
+    use_precision(Precision::kTf32, gpu);
+    if (!packed_kernels(kernels_for({16, 8, 64, 64}, at::kFloat))
+             .there.defined())
+      GTEST_SKIP() << "not a GPU of compute capability 9.0";
+  }
+
+  at::Tensor drawn(at::IntArrayRef shape, uint64_t seed,
+                   at::ScalarType type) const {
+    Rng rng(seed);
+    return random_normal(rng, shape)
+        .to(gpu, type)
+        .contiguous(at::MemoryFormat::ChannelsLast);
+  }
+  at::Tensor input_for(const Shape& shape, at::ScalarType type) const {
+    return drawn({shape.images, shape.from, shape.side, shape.side}, 1, type);
+  }
+  at::Tensor kernels_for(const Shape& shape, at::ScalarType type) const {
+    return drawn({shape.to, shape.from, 3, 3}, 2, type);
+  }
+
+  static double difference(const at::Tensor& found,
+                           const at::Tensor& expected) {
+    return ((found.cpu().to(at::kDouble) - expected).abs().max() /
+            expected.abs().max())
+        .item<double>();
+  }
+
+  // Output, and the input's gradient, beside those of a CPU in float64.
+  void expect_right(const Shape& shape, at::ScalarType type,
+                    double tolerance) const {
+    SCOPED_TRACE(std::to_string(shape.from) + " to " +
+                 std::to_string(shape.to) + " channels, side " +
+                 std::to_string(shape.side));
+    const at::Tensor kernels = kernels_for(shape, type);
+    const at::Tensor input = as_leaf(input_for(shape, type));
+    const PackedKernels packed = packed_kernels(kernels);
+    ASSERT_TRUE(fits_conv3x3(input, packed.there));
+    const at::Tensor output = convolution(input, kernels, 1, 1, packed);
+    const at::Tensor weight = drawn(output.sizes(), 3, type);
+
+    const at::Tensor exact = as_leaf(input.detach().cpu().to(at::kDouble));
+    const at::Tensor expected =
+        at::conv2d(exact, kernels.cpu().to(at::kDouble), {}, 1, 1);
+    EXPECT_LT(difference(output.detach(), expected.detach()), tolerance);
+    EXPECT_LT(
+        difference(gradient_of((output * weight).sum(), input),
+                   gradient_of((expected * weight.cpu().to(at::kDouble)).sum(),
+                               exact)),
+        tolerance);
+  }
+
+  // All ways to cut tiles: part of an image, whole ones, several; several for
+  // a block, one, shared by two.
+  const std::vector<Shape> shapes = {{16, 32, 64, 64},  {48, 16, 64, 128},
+                                     {16, 48, 64, 64},  {64, 8, 128, 64},
+                                     {16, 8, 256, 128}, {16, 4, 64, 64},
+                                     {32, 4, 512, 192}, {64, 16, 64, 256}};
+};
+
+TEST_F(GpuConvolution, IsThatOfFloat64AsFarAsTf32Goes) {
+  for (const auto& shape : shapes)
+    expect_right(shape, at::kFloat, 4e-4);
+}
+
+TEST_F(GpuConvolution, IsThatOfFloat64AsFarAsBfloat16Goes) {
+  for (const auto& shape : shapes)
+    expect_right(shape, at::kBFloat16, 5e-3);
+}
+
+TEST_F(GpuConvolution, HasTheSameBitsEveryTime) {
+  for (const auto& shape : shapes) {
+    const at::Tensor input = input_for(shape, at::kFloat);
+    const auto packed = packed_kernels(kernels_for(shape, at::kFloat));
+    EXPECT_TRUE(
+        conv3x3(input, packed.there).equal(conv3x3(input, packed.there)));
+  }
+}
+
+TEST_F(GpuConvolution, LeavesOtherShapesToLibTorch) {
+  const auto packed =
+      packed_kernels(kernels_for({16, 8, 64, 64}, at::kFloat)).there;
+  EXPECT_TRUE(fits_conv3x3(input_for({16, 8, 64, 64}, at::kFloat), packed));
+  for (const Shape& shape :
+       {Shape{17, 8, 64, 64}, Shape{16, 12, 64, 64}, Shape{16, 8, 128, 64}})
+    EXPECT_FALSE(fits_conv3x3(input_for(shape, at::kFloat), packed));
+  EXPECT_FALSE(fits_conv3x3(input_for({16, 8, 64, 64}, at::kBFloat16), packed));
+  EXPECT_FALSE(fits_conv3x3(input_for({16, 8, 64, 64}, at::kFloat).contiguous(),
+                            packed));
+  EXPECT_FALSE(
+      packed_kernels(kernels_for({1, 8, 3, 64}, at::kFloat)).there.defined());
+}
+
+TEST_F(GpuConvolution, TakesSmallBatchesThatAreFilledUp) {
+  const at::Tensor kernels = kernels_for({16, 8, 64, 64}, at::kFloat);
+  const at::Tensor input = input_for({16, 8, 64, 64}, at::kFloat);
+  const auto packed = packed_kernels(kernels);
+  const LeastBatch least(16);
+  const at::Tensor few =
+      convolution(input.narrow(0, 0, 5), kernels, 1, 1, packed);
+  EXPECT_TRUE(
+      few.equal(convolution(input, kernels, 1, 1, packed).narrow(0, 0, 5)));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -14,7 +14,6 @@
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
 #include "sotta/nn/sharpness.h"
-#include "sotta/nn/step_graph.h"
 
 #include "adapt/frozen.h"
 #include "adapt/memory_method.h"
@@ -128,7 +127,6 @@ class Sotta : public MemoryMethod {
     state.affine = leaf;
     ForwardResult result = model().forward(images, state, NormStats::batch());
     const at::Tensor loss = loss_of(result);
-    StepGraph::cut();
     at::Tensor gradient = gradient_of(loss, leaf);
     if (mask_.defined()) gradient.mul_(mask_);
     return {loss.detach(), gradient, std::move(result)};

@@ -2,7 +2,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/StreamGuard.h>
@@ -15,30 +14,9 @@
 
 namespace sotta {
 
-// The graphs of one recording, which are replayed in turn and so can share
-// their memory.
 struct StepGraph::Recording {
-  // Other threads may go on with theirs.
-  void begin() {
-    using Memory = decltype(graphs[0]->pool());
-    const Memory memory = graphs.empty() ? Memory{0, 0} : graphs[0]->pool();
-    graphs.push_back(std::make_unique<at::cuda::CUDAGraph>());
-    graphs.back()->capture_begin(memory, cudaStreamCaptureModeThreadLocal);
-  }
-
-  void end() { graphs.back()->capture_end(); }
-
-  void replay() const {
-    for (const auto& graph : graphs)
-      graph->replay();
-  }
-
-  std::vector<std::unique_ptr<at::cuda::CUDAGraph>> graphs;
-
-  static thread_local Recording* current;
+  at::cuda::CUDAGraph graph;
 };
-
-thread_local StepGraph::Recording* StepGraph::Recording::current = nullptr;
 
 StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay,
                      int64_t plain_runs)
@@ -50,16 +28,11 @@ StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay,
 StepGraph::~StepGraph() = default;
 
 void StepGraph::run() {
-  if (recording_) return recording_->replay();
-  if (replay_ && plain_runs_ <= 0 && record()) return recording_->replay();
+  if (recording_) return recording_->graph.replay();
+  if (replay_ && plain_runs_ <= 0 && record())
+    return recording_->graph.replay();
   work_();
   --plain_runs_;
-}
-
-void StepGraph::cut() {
-  if (Recording::current == nullptr) return;
-  Recording::current->end();
-  Recording::current->begin();
 }
 
 // Recording does none of the work. What cannot be recorded still can be done.
@@ -75,16 +48,14 @@ bool StepGraph::record() {
                                    : current);
   auto recording = std::make_unique<Recording>();
   try {
-    recording->begin();
-    Recording::current = recording.get();
+    // Other threads may go on with theirs.
+    recording->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     work_();
-    Recording::current = nullptr;
-    recording->end();
+    recording->graph.capture_end();
   } catch (const std::exception& error) {
-    Recording::current = nullptr;
     // Ended in any case: the stream is needed for what comes next.
     try {
-      recording->end();
+      recording->graph.capture_end();
     } catch (const std::exception&) {
       // Says again that the recording failed.
     }

@@ -20,8 +20,6 @@ void StepGraph::run() {
   work_();
 }
 
-void StepGraph::cut() {}
-
 void StepGraph::forget() {}
 
 }  // namespace sotta

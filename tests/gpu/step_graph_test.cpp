@@ -1,5 +1,7 @@
 #include "sotta/nn/step_graph.h"
 
+#include <functional>
+#include <stdexcept>
 #include <string>
 
 #include <ATen/TensorOperators.h>
@@ -13,34 +15,67 @@
 namespace sotta {
 namespace {
 
-using GpuStepGraph = testing::OnGpu;
-
-// Memory that is free at a cut serves what comes after it, or is kept.
-TEST_F(GpuStepGraph, CutIntoPiecesDoesTheSame) {
-  std::string warning;
-  set_log_sink(
-      [&](LogLevel, const std::string& message) { warning = message; });
-  const at::Tensor input = at::zeros({1000}, gpu), sum = at::zeros({1000}, gpu);
-  StepGraph step(
-      [&] {
-        const at::Tensor kept = input * 2;
-        { const at::Tensor freed = kept + 7; }
-        StepGraph::cut();
-        const at::Tensor more = kept + 1;
-        StepGraph::cut();
-        sum.add_(more + kept);
-      },
-      gpu, /*replay=*/true, /*plain_runs=*/1);
-  float expected = 0;
-  for (int i = 0; i < 5; ++i) {
-    input.fill_(i);
-    step.run();
-    expected += static_cast<float>(4 * i + 1);
-    EXPECT_EQ(sum.min().item<float>(), expected);
-    EXPECT_EQ(sum.max().item<float>(), expected);
+// Work that adds 2 * input + 1 to a sum, recorded in its second run.
+class GpuStepGraph : public testing::OnGpu {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (IsSkipped()) return;
+    input_ = at::zeros({1000}, gpu);
+    sum_ = at::zeros({1000}, gpu);
+    set_log_sink(
+        [this](LogLevel, const std::string& message) { warning_ = message; });
   }
-  set_log_sink({});
-  EXPECT_EQ(warning, "");
+
+  void TearDown() override { set_log_sink(nullptr); }
+
+  // `trouble` comes with the recording.
+  void run_five_times(const std::function<void()>& trouble) {
+    calls_ = 0;
+    warning_.clear();
+    StepGraph step(
+        [&] {
+          const at::Tensor doubled = input_ * 2;
+          if (++calls_ == 2) trouble();
+          sum_.add_(doubled + 1);
+        },
+        gpu, /*replay=*/true, /*plain_runs=*/1);
+    for (int i = 0; i < 5; ++i) {
+      input_.fill_(i);
+      sum_.fill_(7);
+      step.run();
+      const auto expected = static_cast<float>(7 + 2 * i + 1);
+      EXPECT_EQ(sum_.min().item<float>(), expected) << "run " << i;
+      EXPECT_EQ(sum_.max().item<float>(), expected) << "run " << i;
+    }
+  }
+
+  void expect_replays() {
+    run_five_times([] {});
+    EXPECT_EQ(calls_, 2);  // the plain one and the recorded one
+    EXPECT_EQ(warning_, "");
+  }
+
+  void expect_plain_runs() {
+    EXPECT_EQ(calls_, 6);  // all five and the recording
+    EXPECT_NE(warning_.find("cannot be recorded"), std::string::npos)
+        << warning_;
+  }
+
+  at::Tensor input_, sum_;
+  int64_t calls_ = 0;
+  std::string warning_;
+};
+
+TEST_F(GpuStepGraph, ReplaysWithWhatItsInputHasBecome) {
+  expect_replays();
+}
+
+TEST_F(GpuStepGraph, WorkThatThrowsWhileRecordedGoesOnAsItIs) {
+  run_five_times([] { throw std::runtime_error("a layer is missing"); });
+  expect_plain_runs();
+  EXPECT_NE(warning_.find("a layer is missing"), std::string::npos) << warning_;
+  expect_replays();  // other work still can be recorded
 }
 
 }  // namespace

@@ -29,11 +29,6 @@ class StepGraph {
 
   void run();
 
-  // For the work to call: what follows is recorded by itself, and launched
-  // while the device is at what came before, where one launch of all would keep
-  // it waiting. Nothing if the thread is not recording.
-  static void cut();
-
   // Tensors were replaced: the next runs begin anew.
   void forget();
 

@@ -57,7 +57,9 @@ bool StepGraph::record() {
     try {
       recording->graph.capture_end();
     } catch (const std::exception&) {
-      // Says again that the recording failed.
+      // Says again that the recording failed. LibTorch's allocator has not been
+      // told of the end and asks the graph for ever, which must stay for it.
+      static_cast<void>(recording.release());
     }
     if (is_out_of_memory(error)) throw;
     replay_ = false;

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "sotta/core/log.h"
+#include "sotta/nn/device.h"
 
 #include "tests/gpu/on_gpu.h"
 
@@ -76,6 +77,13 @@ TEST_F(GpuStepGraph, WorkThatThrowsWhileRecordedGoesOnAsItIs) {
   expect_plain_runs();
   EXPECT_NE(warning_.find("a layer is missing"), std::string::npos) << warning_;
   expect_replays();  // other work still can be recorded
+}
+
+// CUDA gives up the recording itself.
+TEST_F(GpuStepGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
+  run_five_times([this] { wait_for(gpu); });
+  expect_plain_runs();
+  expect_replays();
 }
 
 }  // namespace

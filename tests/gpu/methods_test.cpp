@@ -1,18 +1,19 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/models/weights.h"
 
+#include "tests/gpu/adapting.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
 
 namespace sotta {
 namespace {
 
-constexpr int64_t kWindow = 16;
-constexpr int64_t kWindows = 6;
-
-// Long enough for a recording and some replays, the stream over and over.
+// Long enough for a recording and some replays.
 constexpr int64_t kReplayedWindows = 20;
 
 class GpuMethod : public testing::OnGpu,
@@ -25,25 +26,14 @@ class GpuMethod : public testing::OnGpu,
   };
 
   Run run(at::Device device, bool replay = false,
-          int64_t windows = kWindows) const {
-    const testing::Golden stream("methods/stream");
-    LoadOptions options;
-    options.device = device;
-    MethodContext context;
-    context.model = make_classifier(testing::Golden("methods/network").file(),
-                                    options, "network");
-    context.update_interval = kWindow;
-    context.replay = replay;
-    context.source_images = stream["fisher_clean"].to(device);
-    const auto adapter = make_adapter(GetParam(), context);
-    const at::Tensor images = stream["images"].to(device);
+          int64_t windows = testing::Adapting::kWindows) const {
+    const testing::Adapting adapting(GetParam(), device, replay);
     Run result;
     for (int64_t w = 0; w < windows; ++w)
       result.logits.push_back(
-          adapter->step(images.narrow(0, w % kWindows * kWindow, kWindow))
-              .logits.cpu());
-    result.affine = adapter->state().affine.cpu();
-    result.running_mean = adapter->state().running_mean.cpu();
+          adapting.adapter->step(adapting.window(w)).logits.cpu());
+    result.affine = adapting.adapter->state().affine.cpu();
+    result.running_mean = adapting.adapter->state().running_mean.cpu();
     return result;
   }
 };

@@ -11,12 +11,11 @@
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/models/weights.h"
 #include "sotta/nn/download.h"
 #include "sotta/nn/upload.h"
 
+#include "tests/gpu/adapting.h"
 #include "tests/gpu/on_gpu.h"
-#include "tests/support/golden.h"
 
 namespace sotta {
 namespace {
@@ -87,24 +86,15 @@ class GpuMethodWaits : public GpuWaits,
 // As docs/performance.md says: CoTTA has to know whether to predict once or on
 // many views.
 TEST_P(GpuMethodWaits, OnceAWindow) {
-  constexpr int64_t kWindow = 16, kFirst = 3, kLast = 5;
+  constexpr int64_t kFirst = 3;
   const int64_t expected = GetParam() == "cotta" ? 2 : 1;
-  const testing::Golden stream("methods/stream");
-  LoadOptions options;
-  options.device = gpu;
-  MethodContext context;
-  context.model = make_classifier(testing::Golden("methods/network").file(),
-                                  options, "network");
-  context.update_interval = kWindow;
-  context.source_images = stream["fisher_clean"].to(gpu);
-  const auto adapter = make_adapter(GetParam(), context);
-  const at::Tensor images = stream["images"].to(gpu);
+  const testing::Adapting adapting(GetParam(), gpu);
 
   // Before the first that counts, libraries do what they do once.
-  for (int64_t window = 0; window <= kLast; ++window) {
-    const at::Tensor part = images.narrow(0, window * kWindow, kWindow);
+  for (int64_t window = 0; window < adapting.kWindows; ++window) {
+    const at::Tensor images = adapting.window(window);
     const WaitCounter counter;
-    const StepResult result = adapter->step(part);
+    const StepResult result = adapting.adapter->step(images);
     EXPECT_EQ(result.updates.size(), 1u);
     if (window < kFirst) continue;
     EXPECT_EQ(counter.waits(), expected) << "window " << window;

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include "sotta/adapt/make_adapter.h"
+#include "sotta/models/weights.h"
+
+#include "tests/support/golden.h"
+
+namespace sotta::testing {
+
+// A method on the golden network and the golden stream, all on one device.
+struct Adapting {
+  static constexpr int64_t kWindow = 16;
+  static constexpr int64_t kWindows = 6;
+
+  Adapting(const std::string& method, at::Device device, bool replay = false) {
+    const Golden stream("methods/stream");
+    images = stream["images"].to(device);
+    LoadOptions options;
+    options.device = device;
+    MethodContext context;
+    context.model =
+        make_classifier(Golden("methods/network").file(), options, "network");
+    context.update_interval = kWindow;
+    context.replay = replay;
+    context.source_images = stream["fisher_clean"].to(device);
+    adapter = make_adapter(method, context);
+  }
+
+  // The stream comes over and over.
+  at::Tensor window(int64_t w) const {
+    return images.narrow(0, w % kWindows * kWindow, kWindow);
+  }
+
+  std::unique_ptr<Adapter> adapter;
+  at::Tensor images;
+};
+
+}  // namespace sotta::testing

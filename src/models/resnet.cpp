@@ -15,6 +15,7 @@
 #include "sotta/core/error.h"
 #include "sotta/models/pixel_input.h"
 #include "sotta/nn/convolution.h"
+#include "sotta/nn/device.h"
 #include "sotta/nn/norm_relu.h"
 #include "sotta/nn/pixels.h"
 
@@ -29,12 +30,6 @@ struct Form {
   at::MemoryFormat layout;
 };
 
-// GPUs' convolutions read 16 bytes at a time, from wherever they are told to.
-bool starts_well(const at::Tensor& tensor) {
-  return !tensor.is_cuda() ||
-         reinterpret_cast<uintptr_t>(tensor.data_ptr()) % 16 == 0;
-}
-
 // The body's vector cut into tensors, the convolutions' in the form given: once
 // here, else LibTorch does it in both passes.
 std::vector<at::Tensor> cut_body(const ResNetPlan& plan, const at::Tensor& body,
@@ -47,7 +42,9 @@ std::vector<at::Tensor> cut_body(const ResNetPlan& plan, const at::Tensor& body,
     tensors[i] = tensors[i].view(plan.body[i].shape);
     if (tensors[i].dim() != 4) continue;
     tensors[i] = tensors[i].to(form.type).contiguous(form.layout);
-    if (!starts_well(tensors[i])) tensors[i] = tensors[i].clone();
+    // GPUs' convolutions read 16 bytes at a time, from wherever they are told.
+    if (tensors[i].is_cuda() && !starts_on_16_bytes(tensors[i]))
+      tensors[i] = tensors[i].clone();
   }
   return tensors;
 }

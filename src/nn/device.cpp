@@ -1,6 +1,7 @@
 #include "sotta/nn/device.h"
 
 #include <charconv>
+#include <cstdint>
 
 #include <ATen/Context.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -64,6 +65,10 @@ std::vector<std::string> available_devices() {
     for (size_t i = 0; i < cuda_devices(); ++i)
       names.push_back("cuda:" + std::to_string(i));
   return names;
+}
+
+bool starts_on_16_bytes(const at::Tensor& tensor) {
+  return reinterpret_cast<uintptr_t>(tensor.data_ptr()) % 16 == 0;
 }
 
 }  // namespace sotta

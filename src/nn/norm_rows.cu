@@ -5,6 +5,8 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/util/BFloat16.h>
 
+#include "sotta/nn/device.h"
+
 #include "nn/norm_grid.h"
 #include "nn/norm_arguments.cuh"
 #include "nn/norm_rows.h"
@@ -117,7 +119,7 @@ bool fits(const at::Tensor& input) {
   constexpr int64_t size = Pack<Value>::kSize;
   const int64_t channels = input.size(1), packs = channels / size;
   return channels % size == 0 && packs > 0 && kThreads % packs == 0 &&
-         reinterpret_cast<uintptr_t>(input.data_ptr()) % 16 == 0;
+         starts_on_16_bytes(input);
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include "sotta/nn/device.h"
+
 namespace sotta {
 namespace {
 
@@ -21,6 +23,7 @@ struct Places {
 };
 
 using Piece = uint4;  // what a thread copies at once
+static_assert(sizeof(Piece) == 16);
 
 struct Rows {
   const Piece *front, *back;
@@ -38,10 +41,6 @@ __global__ void pick(Rows rows, const Places places, Piece* to) {
   to += static_cast<int64_t>(blockIdx.x) * rows.pieces;
   for (int64_t i = threadIdx.x; i < rows.pieces; i += kThreads)
     to[i] = from[i];
-}
-
-bool starts_well(const at::Tensor& tensor) {
-  return reinterpret_cast<uintptr_t>(tensor.data_ptr()) % sizeof(Piece) == 0;
 }
 
 int64_t row_bytes(const at::Tensor& tensor) {
@@ -64,7 +63,7 @@ at::Tensor pick_in_one_kernel(const at::Tensor& front, const at::Tensor& back,
       !front.is_contiguous() || !back.is_contiguous() || bytes == 0 ||
       bytes % static_cast<int64_t>(sizeof(Piece)) != 0 ||
       front.size(0) + back.size(0) > std::numeric_limits<int32_t>::max() ||
-      !starts_well(front) || !starts_well(back))
+      !starts_on_16_bytes(front) || !starts_on_16_bytes(back))
     return {};
   Places given = {};
   for (size_t i = 0; i < places.size(); ++i)

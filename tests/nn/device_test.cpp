@@ -1,5 +1,6 @@
 #include "sotta/nn/device.h"
 
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
@@ -33,6 +34,14 @@ TEST(Device, NothingIsToBeWaitedForOnTheCpu) {
 TEST(Device, OtherWordsAreRefused) {
   for (const char* text : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cudax"})
     EXPECT_THROW(parse_device(text), Error) << text;
+}
+
+TEST(Device, PartsOfATensorMayStartBetween16Bytes) {
+  const at::Tensor whole = at::zeros({64}, at::kByte);
+  EXPECT_TRUE(starts_on_16_bytes(whole));
+  EXPECT_TRUE(starts_on_16_bytes(whole.narrow(0, 16, 8)));
+  for (const int64_t first : {1, 2, 4, 8, 15, 24})
+    EXPECT_FALSE(starts_on_16_bytes(whole.narrow(0, first, 8))) << first;
 }
 
 }  // namespace

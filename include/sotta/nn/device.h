@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
 namespace sotta {
@@ -18,5 +19,9 @@ void wait_for(at::Device device);
 
 // The devices that parse_device() accepts here, the CPU first.
 std::vector<std::string> available_devices();
+
+// Whether the tensor can be read 16 bytes at a time, as GPUs best do. Memory
+// that was asked for can; what begins inside of other tensors may not.
+bool starts_on_16_bytes(const at::Tensor& tensor);
 
 }  // namespace sotta

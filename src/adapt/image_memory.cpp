@@ -111,10 +111,10 @@ void ImageMemory::nothing_waits() {
 void ImageMemory::exchange(StateArchive& archive, at::Device device) {
   archive("memory.rng", rng_);
   archive("memory.offered", offered_);
-  at::Tensor whole = slots_;
+  at::Tensor whole;  // for saving, which leaves what waits where it is
   if (archive.saving() && arrived_.defined())
     whole = placed({}).narrow(0, 0, capacity_);
-  archive.images("memory.images", archive.saving() ? whole : slots_, device);
+  archive.images("memory.images", whole.defined() ? whole : slots_, device);
   archive("memory.items", {[&] { return pack(memory_->items()); },
                            [&](const at::Tensor& packed) {
                              check_content(packed,

@@ -2,7 +2,7 @@
 
 #include <array>
 #include <cstdint>
-#include <type_traits>
+#include <string>
 
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAException.h>
@@ -11,8 +11,10 @@
 #include <c10/util/BFloat16.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/device.h"
 
 #include "nn/conv3x3_plan.cuh"
+#include "nn/early_launch.cuh"
 
 namespace sotta {
 namespace {
@@ -132,20 +134,9 @@ void launch(const Pass& pass, const Cut& cut, cudaStream_t stream) {
   const auto kernel = convolve<Value, kColumns, kBlocks>;
   C10_CUDA_CHECK(cudaFuncSetAttribute(
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared_bytes));
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {kBlocks, 1, 1};
-  // Begins while what is in front of it ends, and waits for it itself.
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = static_cast<unsigned>(cut.grid);
-  config.blockDim = kThreads;
-  config.dynamicSmemBytes = static_cast<size_t>(cut.shared_bytes);
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  C10_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, pass));
+  launch_early({cut.grid, kThreads, stream,
+                static_cast<size_t>(cut.shared_bytes), kBlocks},
+               kernel, pass);
 }
 
 template <class Value>
@@ -184,7 +175,7 @@ bool fits_conv3x3(const at::Tensor& input, const at::Tensor& packed) {
          input.scalar_type() == packed.scalar_type() && input.dim() == 4 &&
          input.size(1) == packed.size(1) * packed.size(4) &&
          input.is_contiguous(at::MemoryFormat::ChannelsLast) &&
-         reinterpret_cast<uintptr_t>(input.data_ptr()) % 16 == 0 &&
+         starts_on_16_bytes(input) &&
          covers(layer_of(input, packed));
 }
 

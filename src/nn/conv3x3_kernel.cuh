@@ -2,13 +2,14 @@
 
 #include <cstdint>
 
+#include "nn/early_launch.cuh"
 #include "nn/hopper.cuh"
 
 // A 3x3 convolution, stride 1, a border of one zero, a pixel's channels side by
 // side, as products of matrices. A block makes tiles of 256 pixels by 64 or 32
 // channels. It copies the tile's pixels with their border once per 128 bytes of
 // channels ("chunk") and multiplies them by nine kernels, each beginning where
-// its tap looks: nothing is unrolled in memory, and no pixel is read nine times.
+// its tap looks: nothing is unrolled in memory, no pixel is read nine times.
 
 namespace sotta::conv_tiles {
 
@@ -143,7 +144,7 @@ __device__ void copy_tiles(const Pass& pass, const Shared& shared,
           copy_row<kColumns>(pass, shared, at.column, (packed + i) * 3 + y,
                              row);
       if (tile == share.first && i == share.first_chunk)
-        hopper::wait_for_kernels();
+        wait_for_kernels();
       copy_box<Value>(pass, shared, at, i, box);
     }
   }
@@ -296,7 +297,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     hopper::show_barriers();
   }
   __syncthreads();
-  hopper::let_next_begin();
+  let_next_begin();
 
   const int group = threadIdx.x / kGroup;
   const int rank = kBlocks == 1 ? 0 : static_cast<int>(hopper::cluster_rank());
@@ -317,7 +318,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       exchange<kColumns>(reinterpret_cast<float*>(memory), rank, group, sums);
     }
     if (kBlocks > 1 ? group != rank : group == kGroups) continue;
-    hopper::wait_for_kernels();
+    wait_for_kernels();
 #pragma unroll
     for (int p = 0; p < 2; ++p)
       write_patch<Value, kColumns>(pass, place_of(pass, tile), 2 * group + p,

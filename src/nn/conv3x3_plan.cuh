@@ -26,7 +26,8 @@ inline bool covers(const Layer& layer) {
 }
 
 // A tile with its border; patches of eight by eight pixels.
-inline TileShape patches_in(int width, int height, int images, int image_width) {
+inline TileShape patches_in(int width, int height, int images,
+                            int image_width) {
   const int line = width + 2, page = line * (height + 2);
   TileShape shape = {};
   shape.box_bytes = page * images * kLine;

@@ -65,7 +65,8 @@ __device__ inline void copy_box(void* to, const CUtensorMap* from, int c0,
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::"
       "bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(shared_address(to)),
-      "l"(from), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(shared_address(barrier))
+      "l"(from), "r"(c0), "r"(c1), "r"(c2), "r"(c3),
+      "r"(shared_address(barrier))
       : "memory");
 }
 
@@ -101,17 +102,6 @@ __device__ inline void store_remote(float* local, uint32_t rank, float value) {
                : "r"(shared_address(local)), "r"(rank));
   asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(value)
                : "memory");
-}
-
-// --- Kernels that begin before those in front of them have ended.
-
-// Waits for what earlier kernels of the stream have written.
-__device__ inline void wait_for_kernels() {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-}
-// Lets the next one begin, if it is one of those.
-__device__ inline void let_next_begin() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
 // --- Products. 128 threads multiply 64 rows by 64 or 32, each row 32 bytes of

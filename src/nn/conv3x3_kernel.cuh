@@ -130,7 +130,9 @@ __device__ void copy_row(const Pass& pass, const Shared& shared, int column,
   turn.next(pass.rows_ahead);
 }
 
-// The thread that copies. Kernels first: no earlier kernel writes them.
+// The thread that copies. A chunk's pixels come behind its first row of kernels:
+// groups hand back the row before only when they multiply with the next. Behind
+// all three at the very first, as no earlier kernel of the stream writes them.
 template <class Value, int kColumns>
 __device__ void copy_tiles(const Pass& pass, const Shared& shared,
                            const Share& share) {
@@ -139,13 +141,15 @@ __device__ void copy_tiles(const Pass& pass, const Shared& shared,
     const Place at = place_of(pass, tile);
     const int packed = at.column / (kPacked / kColumns) * share.all_chunks;
     for (int i = share.first_chunk; i < share.first_chunk + pass.chunks; ++i) {
-      if (!pass.keeps_rows || tile == share.first)
-        for (int y = 0; y < 3; ++y)
+      const bool is_first = tile == share.first && i == share.first_chunk;
+      for (int y = 0; y < 3; ++y) {
+        if (!pass.keeps_rows || tile == share.first)
           copy_row<kColumns>(pass, shared, at.column, (packed + i) * 3 + y,
                              row);
-      if (tile == share.first && i == share.first_chunk)
-        wait_for_kernels();
-      copy_box<Value>(pass, shared, at, i, box);
+        if (y != (is_first ? 2 : 0)) continue;
+        if (is_first) wait_for_kernels();
+        copy_box<Value>(pass, shared, at, i, box);
+      }
     }
   }
 }

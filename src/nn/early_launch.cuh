@@ -6,8 +6,11 @@
 #include <c10/cuda/CUDAException.h>
 #include <cuda_runtime_api.h>
 
+#include "sotta/nn/device_queue.h"
+
 // Kernels that begin while the one in front of them ends, which hides some of
-// what a launch takes; GPUs before compute capability 9.0 start them as usual.
+// what a launch takes. GPUs before compute capability 9.0 start them as usual, and
+// so do those that several threads share: a kernel that waits takes up room.
 
 namespace sotta {
 
@@ -54,7 +57,7 @@ void launch_early(const EarlyLaunch& how, void (*kernel)(Parameters...),
     attributes[config.numAttrs].id = id;
     return attributes[config.numAttrs++].val;
   };
-  if (capability >= 9)
+  if (capability >= 9 && !SharedDevice::now())
     add(cudaLaunchAttributeProgrammaticStreamSerialization)
         .programmaticStreamSerializationAllowed = 1;
   if (how.cooperative) add(cudaLaunchAttributeCooperative).cooperative = 1;

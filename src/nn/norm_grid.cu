@@ -9,6 +9,7 @@
 
 #include "sotta/nn/device_queue.h"
 
+#include "nn/early_launch.cuh"
 #include "nn/norm_grid.h"
 #include "nn/norm_grid_kernels.cuh"
 #include "nn/norm_arguments.cuh"
@@ -65,10 +66,9 @@ bool launch(void (*kernel)(Pass), const at::Tensor& input, Pass pass) {
   const at::Tensor sums =
       at::empty({kGridBlocks, kBlockSums}, input.options().dtype(at::kFloat));
   pass.sums = data<float>(sums);
-  void* arguments[] = {&pass};
-  C10_CUDA_CHECK(cudaLaunchCooperativeKernel(function, dim3(kGridBlocks),
-                                             dim3(kGridThreads), arguments, 0,
-                                             place.stream));
+  EarlyLaunch how = {kGridBlocks, kGridThreads, place.stream};
+  how.cooperative = true;
+  launch_early(how, kernel, pass);
   return true;
 }
 

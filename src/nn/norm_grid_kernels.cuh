@@ -5,6 +5,7 @@
 
 #include <cooperative_groups.h>
 
+#include "nn/early_launch.cuh"
 #include "nn/norm_pack.cuh"
 
 // The kernels of norm_grid.cu. All blocks are on the GPU at once: they read
@@ -228,6 +229,8 @@ template <class Value>
 __global__ void __launch_bounds__(kGridThreads, 1)
     normalise_at_once(GridForward<Value> pass) {
   __shared__ NormChannel of_slice[kSliceChannels];
+  let_next_begin();
+  wait_for_kernels();
   const Walk<Value> walk(pass.grid);
   Pack<Value> held[Walk<Value>::kHeld];
   write_sums(sum_held_inputs(pass, walk, held), pass.sums);
@@ -334,6 +337,8 @@ template <class Value>
 __global__ void __launch_bounds__(kGridThreads, 1)
     propagate_at_once(GridBackward<Value> pass) {
   __shared__ BackChannel of_slice[kSliceChannels];
+  let_next_begin();
+  wait_for_kernels();
   const Walk<Value> walk(pass.grid);
   Pack<Value> held[Walk<Value>::kHeld];
   write_sums(sum_held_gradients(pass, walk, held), pass.sums);

@@ -7,6 +7,7 @@
 
 #include "sotta/nn/device.h"
 
+#include "nn/early_launch.cuh"
 #include "nn/norm_grid.h"
 #include "nn/norm_arguments.cuh"
 #include "nn/norm_rows.h"
@@ -80,10 +81,9 @@ void run_forward(const NormForward& pass) {
     formula.inverse_std = data<float>(pass.trace.inverse_std);
     formula.var = nullptr;
   }
-  normalise<Value>
-      <<<blocks_for(rows, kWritingBlocks), kThreads, 0, place.stream>>>(
-          data<Value>(pass.input), formula, rows, after_channels<Value>(pass));
-  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  launch_early({blocks_for(rows, kWritingBlocks), kThreads, place.stream},
+               normalise<Value>, data<Value>(pass.input), formula, rows,
+               after_channels<Value>(pass));
 }
 
 template <class Value>

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "nn/early_launch.cuh"
 #include "nn/norm_pack.cuh"
 
 // The kernels of norm_rows.cu: how they are called stands there.
@@ -121,6 +122,8 @@ template <class Value>
 __global__ void normalise(const Value* input, Formula formula, Rows rows,
                           AfterChannels<Value> after) {
   constexpr int kSize = Pack<Value>::kSize;
+  let_next_begin();
+  wait_for_kernels();
   const int channel = threadIdx.x % rows.packs * kSize;
   NormChannel channels[kSize];
   for (int i = 0; i < kSize; ++i) {

@@ -37,32 +37,32 @@ bool fits(const at::Tensor& input) {
 }
 
 // Whether the current device can have all of the kernel's blocks at once.
-bool ask_for_room(const void* kernel, int device) {
-  int cooperative = 0, processors = 0, blocks = 0;
+bool ask_for_room(const void* kernel, at::Device device) {
+  int cooperative = 0, blocks = 0;
   C10_CUDA_CHECK(cudaDeviceGetAttribute(&cooperative,
-                                        cudaDevAttrCooperativeLaunch, device));
-  C10_CUDA_CHECK(cudaDeviceGetAttribute(
-      &processors, cudaDevAttrMultiProcessorCount, device));
+                                        cudaDevAttrCooperativeLaunch,
+                                        device.index()));
   C10_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &blocks, kernel, kGridThreads, 0));
-  return cooperative != 0 && blocks * processors >= kGridBlocks;
+  return cooperative != 0 && blocks * multiprocessors(device) >= kGridBlocks;
 }
 
 // Asks once; any thread may.
-bool has_room(const void* kernel, int device) {
+bool has_room(const void* kernel, at::Device device) {
   static std::mutex mutex;
   static std::map<std::pair<const void*, int>, bool> known;
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find({kernel, device});
+  const std::pair<const void*, int> asked = {kernel, device.index()};
+  const auto found = known.find(asked);
   if (found != known.end()) return found->second;
-  return known[{kernel, device}] = ask_for_room(kernel, device);
+  return known[asked] = ask_for_room(kernel, device);
 }
 
 template <class Pass>
 bool launch(void (*kernel)(Pass), const at::Tensor& input, Pass pass) {
   const Place place(input);
   const auto* function = reinterpret_cast<const void*>(kernel);
-  if (!has_room(function, input.device().index())) return false;
+  if (!has_room(function, input.device())) return false;
   const at::Tensor sums =
       at::empty({kGridBlocks, kBlockSums}, input.options().dtype(at::kFloat));
   pass.sums = data<float>(sums);
@@ -114,6 +114,13 @@ bool run_at_once(const NormBackward& pass) {
   if (SharedDevice::now()) return false;
   return pass.input.scalar_type() == at::kBFloat16 ? run<c10::BFloat16>(pass)
                                                    : run<float>(pass);
+}
+
+int multiprocessors(at::Device device) {
+  int count = 0;
+  C10_CUDA_CHECK(cudaDeviceGetAttribute(
+      &count, cudaDevAttrMultiProcessorCount, device.index()));
+  return count;
 }
 
 }  // namespace sotta

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include "nn/norm_planes.h"
 
 namespace sotta {
@@ -13,5 +15,9 @@ namespace sotta {
 // or the GPU is shared (SharedDevice).
 bool run_at_once(const NormForward& pass);
 bool run_at_once(const NormBackward& pass);
+
+// Of a GPU; those with 128 or more have room for the kernels. 0 if this build
+// has none.
+int multiprocessors(at::Device device);
 
 }  // namespace sotta

@@ -1,5 +1,6 @@
 #include "sotta/core/error.h"
 
+#include "nn/norm_grid.h"
 #include "nn/norm_rows.h"
 
 namespace sotta {
@@ -20,6 +21,16 @@ void run_rows(const NormForward& /*pass*/) {
 }
 void run_rows(const NormBackward& /*pass*/) {
   refuse();
+}
+
+bool run_at_once(const NormForward& /*pass*/) {
+  return false;
+}
+bool run_at_once(const NormBackward& /*pass*/) {
+  return false;
+}
+int multiprocessors(at::Device /*device*/) {
+  return 0;
 }
 
 }  // namespace sotta

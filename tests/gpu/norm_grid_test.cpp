@@ -1,0 +1,108 @@
+#include "nn/norm_grid.h"
+
+#include <cstdint>
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "sotta/nn/device_queue.h"
+
+#include "tests/gpu/on_gpu.h"
+
+namespace sotta {
+namespace {
+
+// Results are the same without these kernels, only later: that they are taken
+// at all is seen here. What they compute is norm_relu_test.cpp's.
+class GpuNormGrid : public testing::OnGpu {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (!IsSkipped() && multiprocessors(gpu) < 128)
+      GTEST_SKIP() << "a smaller GPU, or a build without kernels for it";
+  }
+
+  // Zeros, which a shift makes ones; 7 is what was never written.
+  NormForward forward(at::IntArrayRef shape, at::ScalarType type) const {
+    const auto vector = [&](double value) {
+      return at::full({shape[1]}, value,
+                      at::TensorOptions(gpu).dtype(at::kFloat));
+    };
+    NormForward pass;
+    pass.input = at::zeros(shape, at::TensorOptions(gpu).dtype(type))
+                     .contiguous(at::MemoryFormat::ChannelsLast);
+    pass.vectors = {vector(1), vector(1), vector(0),
+                    vector(1), vector(7), vector(7)};
+    pass.stats = NormStats::batch();
+    pass.output = at::full_like(pass.input, 7);
+    pass.trace = {vector(7), vector(7), vector(7)};
+    return pass;
+  }
+
+  // A gradient of ones, whose number is that of the shift.
+  NormBackward backward(at::IntArrayRef shape, at::ScalarType type) const {
+    const NormForward before = forward(shape, type);
+    NormBackward pass;
+    pass.input = before.input;
+    pass.gradient = at::full_like(pass.input, 1);
+    pass.scale = before.vectors.scale;
+    pass.trace = before.trace;
+    pass.batch_share = 1;
+    pass.scale_gradient = at::full_like(pass.scale, 7);
+    pass.shift_gradient = at::full_like(pass.scale, 7);
+    return pass;
+  }
+
+  static void expect_all(const at::Tensor& found, int64_t value) {
+    EXPECT_TRUE(found.eq(value).all().item<bool>()) << found.sizes();
+  }
+
+  void expect_taken(at::IntArrayRef shape, at::ScalarType type) const {
+    const NormForward there = forward(shape, type);
+    EXPECT_TRUE(run_at_once(there)) << shape << type;
+    expect_all(there.output, 1);
+    const NormBackward back = backward(shape, type);
+    EXPECT_TRUE(run_at_once(back)) << shape << type;
+    expect_all(back.shift_gradient, shape[0] * shape[2] * shape[3]);
+  }
+
+  void expect_left(at::IntArrayRef shape) const {
+    const NormForward there = forward(shape, at::kFloat);
+    EXPECT_FALSE(run_at_once(there)) << shape;
+    expect_all(there.output, 7);
+    const NormBackward back = backward(shape, at::kFloat);
+    EXPECT_FALSE(run_at_once(back)) << shape;
+    expect_all(back.shift_gradient, 7);
+  }
+};
+
+TEST_F(GpuNormGrid, TakesTheLayersOfResNet18) {
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    expect_taken({64, 64, 32, 32}, type);
+    expect_taken({64, 128, 16, 16}, type);
+    expect_taken({64, 256, 8, 8}, type);
+    expect_taken({64, 512, 4, 4}, type);
+  }
+}
+
+TEST_F(GpuNormGrid, LeavesWhatIsTooLargeOrHasOtherChannels) {
+  expect_left({65, 64, 32, 32});
+  expect_left({4, 96, 8, 8});
+}
+
+TEST_F(GpuNormGrid, LeavesRunningAverages) {
+  NormForward pass = forward({64, 64, 32, 32}, at::kFloat);
+  pass.stats = NormStats::running();
+  EXPECT_FALSE(run_at_once(pass));
+  expect_all(pass.output, 7);
+}
+
+TEST_F(GpuNormGrid, LeavesAGpuToThoseWhoShareIt) {
+  const SharedDevice with_others(true);
+  expect_left({64, 64, 32, 32});
+}
+
+}  // namespace
+}  // namespace sotta

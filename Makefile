@@ -37,7 +37,7 @@ check:  ## everything that CI checks (.ci/run)
 
 format:  ## format every C++ file in place
 	@tools/setup.sh ci
-	@git ls-files '*.h' '*.cpp' | xargs clang-format-14 -i
+	@git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format-14 -i
 
 asan:  ## run all tests under the address and undefined-behaviour sanitizers
 	@tools/setup.sh test

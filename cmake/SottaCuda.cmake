@@ -1,7 +1,8 @@
 # SOTTA_CUDA_INCLUDE: CUDA's headers, where LibTorch has CUDA and they are there
 # too; recording the work of a step needs them. SOTTA_CUDA_COMPILES: whether
 # there is a compiler for kernels of our own; LibTorch's own CMake files look
-# for it. It has to know compute capability 9.0.
+# for it. CUDA 12.5 is the first that says where the driver's functions of a
+# version are.
 option(SOTTA_CUDA_KERNELS "own kernels for GPUs, where there is a compiler for them" ON)
 if(TARGET torch_cuda)
   find_path(SOTTA_CUDA_INCLUDE cuda_runtime_api.h

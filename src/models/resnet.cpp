@@ -49,12 +49,14 @@ std::vector<at::Tensor> cut_body(const ResNetPlan& plan, const at::Tensor& body,
   return tensors;
 }
 
-// One for each of the body's tensors, undefined for those that cannot be
-// packed.
-std::vector<PackedKernels> pack_body(const std::vector<at::Tensor>& tensors) {
-  std::vector<PackedKernels> packed;
-  for (const auto& tensor : tensors)
-    packed.push_back(packed_kernels(tensor));
+// One for each of the body's tensors, undefined for those that are not packed.
+std::vector<PackedKernels> pack_body(const ResNetPlan& plan,
+                                     const std::vector<at::Tensor>& tensors) {
+  std::vector<PackedKernels> packed(tensors.size());
+  for (const auto& block : plan.blocks)
+    for (const auto& layer : block.path)
+      if (layer.stride == 1)
+        packed[layer.conv] = packed_kernels(tensors[layer.conv]);
   return packed;
 }
 
@@ -178,7 +180,7 @@ class ResNetClassifier : public Classifier {
                           {type_for(source_), at::MemoryFormat::ChannelsLast});
     for_rows_ = converted_;
     for_rows_[plan_.stem.conv] = widened(converted_[plan_.stem.conv]);
-    packed_ = pack_body(converted_);
+    packed_ = pack_body(plan_, converted_);
   }
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
@@ -188,12 +190,13 @@ class ResNetClassifier : public Classifier {
                                          : images.suggest_memory_format()};
     const bool converted = channels_last_ && state.body.is_same(source_.body);
     const bool in_rows = converted && has_pixel_rows(images, form.type);
-    const Pass pass(plan_,
-                    {in_rows     ? for_rows_
-                     : converted ? converted_
-                                 : cut_body(plan_, state.body, form),
-                     converted ? &packed_ : nullptr},
-                    state, stats, form);
+    const Pass pass(
+        plan_,
+        {in_rows     ? for_rows_
+         : converted ? converted_
+                     : cut_body(plan_, state.body, form),
+         converted && !state.body.requires_grad() ? &packed_ : nullptr},
+        state, stats, form);
     const at::Device device = state.affine.device();
     Fork x =
         pass.stem(in_rows ? input_.normalise_to_rows(images, device, form.type)

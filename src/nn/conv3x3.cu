@@ -1,5 +1,3 @@
-#include "nn/conv3x3.h"
-
 #include <array>
 #include <cstdint>
 #include <string>
@@ -13,6 +11,7 @@
 #include "sotta/core/error.h"
 #include "sotta/nn/device.h"
 
+#include "nn/conv3x3.h"
 #include "nn/conv3x3_plan.cuh"
 #include "nn/early_launch.cuh"
 
@@ -98,11 +97,9 @@ struct Extent {
 CUtensorMap describe(const at::Tensor& input, const Layer& layer,
                      const Pass& pass) {
   static const Encode encode = find_encode();
-  const int64_t pixel = layer.from * input.element_size();
-  const int border = 2;
-  const Extent x = {layer.width, pixel, pass.tile_width + border},
-               y = {layer.height, x.bytes * layer.width,
-                    pass.tile_height + border},
+  const int of_box = pass.tile_side + 2;  // with the border
+  const Extent x = {layer.width, layer.from * input.element_size(), of_box},
+               y = {layer.height, x.bytes * layer.width, of_box},
                image = {layer.images, y.bytes * layer.height, pass.tile_images};
   const auto order = pass.images_first ? std::array<Extent, 3>{image, x, y}
                                        : std::array<Extent, 3>{x, y, image};
@@ -129,40 +126,49 @@ CUtensorMap describe(const at::Tensor& input, const Layer& layer,
   return map;
 }
 
+// All that a block of the device can have.
+int most_shared_bytes(at::Device device) {
+  return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device) -
+         kReservedBytes;
+}
+
+// The limit is the kernel's, for all threads: one that does not depend on what
+// this launch needs.
 template <class Value, int kColumns, int kBlocks>
-void launch(const Pass& pass, const Cut& cut, cudaStream_t stream) {
+void launch(const Plan& plan, const at::Tensor& input) {
   const auto kernel = convolve<Value, kColumns, kBlocks>;
-  C10_CUDA_CHECK(cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared_bytes));
-  launch_early({cut.grid, kThreads, stream,
-                static_cast<size_t>(cut.shared_bytes), kBlocks},
-               kernel, pass);
+  C10_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           most_shared_bytes(input.device())));
+  launch_early({plan.grid, kThreads, stream_for(input),
+                static_cast<size_t>(plan.shared_bytes), kBlocks},
+               kernel, plan.pass);
 }
 
 template <class Value>
-void launch(const Pass& pass, const Cut& cut, cudaStream_t stream) {
-  if (cut.blocks == 1)
-    launch<Value, kPacked, 1>(pass, cut, stream);
-  else if (cut.columns == kPacked)
-    launch<Value, kPacked, 2>(pass, cut, stream);
+void launch(const Plan& plan, const at::Tensor& input) {
+  if (plan.blocks == 1)
+    launch<Value, kPacked, 1>(plan, input);
+  else if (plan.columns == kPacked)
+    launch<Value, kPacked, 2>(plan, input);
   else
-    launch<Value, kPacked / 2, 2>(pass, cut, stream);
+    launch<Value, kPacked / 2, 2>(plan, input);
 }
 
 }  // namespace
 
 at::Tensor pack_kernels(const at::Tensor& kernels) {
-  if (kernels.dim() != 4 || kernels.size(2) != 3 || kernels.size(3) != 3 ||
-      !is_one_of_types(kernels) || !is_hopper(kernels.device()) ||
-      kernels.size(0) % kPacked != 0 || kernels.size(1) % kPacked != 0)
+  if (kernels.dim() != 4 || kernels.numel() == 0 || kernels.size(2) != 3 ||
+      kernels.size(3) != 3 || !is_one_of_types(kernels) ||
+      !is_hopper(kernels.device()) || kernels.size(0) % kPacked != 0 ||
+      kernels.size(1) % kPacked != 0)
     return {};
   const c10::cuda::CUDAGuard guard(kernels.device());
   const at::Tensor source = kernels.detach().contiguous();
   const int chunk = chunk_of(kernels);
-  const at::Tensor packed =
-      at::empty({kernels.size(0) / kPacked, kernels.size(1) / chunk, 9, kPacked,
-                 chunk},
-                source.options());
+  const at::Tensor packed = at::empty(
+      {kernels.size(0) / kPacked, kernels.size(1) / chunk, 9, kPacked, chunk},
+      source.options());
   if (kernels.scalar_type() == at::kFloat)
     pack_as<float, float>(source, packed);
   else
@@ -175,8 +181,7 @@ bool fits_conv3x3(const at::Tensor& input, const at::Tensor& packed) {
          input.scalar_type() == packed.scalar_type() && input.dim() == 4 &&
          input.size(1) == packed.size(1) * packed.size(4) &&
          input.is_contiguous(at::MemoryFormat::ChannelsLast) &&
-         starts_on_16_bytes(input) &&
-         covers(layer_of(input, packed));
+         starts_on_16_bytes(input) && covers(layer_of(input, packed));
 }
 
 at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed) {
@@ -185,18 +190,18 @@ at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed) {
   const at::Tensor output =
       at::empty({layer.images, layer.to, layer.height, layer.width},
                 input.options(), at::MemoryFormat::ChannelsLast);
-  Pass pass = plan(layer);
-  const Cut cuts =
-      cut(pass, attribute(cudaDevAttrMultiProcessorCount, input.device()),
-          attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, input.device()) -
-              kReservedBytes);
-  pass.input = describe(input, layer, pass);
-  pass.kernels = static_cast<const char*>(packed.data_ptr());
-  pass.output = output.data_ptr();
+  Plan made =
+      plan(layer, attribute(cudaDevAttrMultiProcessorCount, input.device()),
+           most_shared_bytes(input.device()));
+  require(made.pass.rows_ahead >= kFewestRows, "convolution",
+          "this GPU has too little shared memory");
+  made.pass.input = describe(input, layer, made.pass);
+  made.pass.kernels = static_cast<const char*>(packed.data_ptr());
+  made.pass.output = output.data_ptr();
   if (input.scalar_type() == at::kFloat)
-    launch<float>(pass, cuts, stream_for(input));
+    launch<float>(made, input);
   else
-    launch<__nv_bfloat16>(pass, cuts, stream_for(input));
+    launch<__nv_bfloat16>(made, input);
   return output;
 }
 

@@ -14,14 +14,14 @@
 namespace sotta::conv_tiles {
 
 constexpr int kPixels = 256;
-constexpr int kPacked = 64;    // channels of the output in a packed block
-constexpr int kLine = 128;     // bytes of a pixel in shared memory: one chunk
-constexpr int kPatches = 4;    // of 64 pixels
-constexpr int kGroup = 128;    // threads that multiply together
-constexpr int kGroups = 2;     // of two patches each
+constexpr int kPacked = 64;  // channels of the output in a packed block
+constexpr int kLine = 128;   // bytes of a pixel in shared memory: one chunk
+constexpr int kPatches = 4;  // of 64 pixels
+constexpr int kGroup = 128;  // threads that multiply together
+constexpr int kGroups = 2;   // of two patches each
 constexpr int kThreads = kGroups * kGroup + 32;  // one warp copies
 constexpr int kBoxesAhead = 2;
-constexpr int kMostRowsAhead = 12;
+constexpr int kFewestRows = 3, kMostRows = 12;  // of kernels, ahead
 
 // Where the pixels of a tile lie, in lines of its box in shared memory and in
 // pixels of the output. A patch is eight groups of eight pixels.
@@ -40,14 +40,15 @@ struct Pass {
   void* output;
   TileShape shape;
   int tiles;
-  int columns;     // tiles side by side for the output's channels
-  int chunks;      // of the input's channels, for each block
-  int rows_ahead;  // of kernels, that shared memory has room for
+  int columns;      // tiles side by side for the output's channels
+  int chunks;       // of the input's channels, for each block
+  int rows_ahead;   // of kernels, that shared memory has room for: kFewestRows
+                    // at least, or blocks would wait for ever
   bool keeps_rows;  // all that a block ever needs
   int tiles_across, tiles_down;  // in an image
-  int tile_width, tile_height, tile_images;
+  int tile_side, tile_images;
   int height, width, channels;  // of the output
-  bool images_first;  // in the box: behind the channels come images
+  bool images_first;            // in the box: behind the channels come images
 };
 
 __host__ __device__ constexpr int row_bytes(int columns) {
@@ -65,9 +66,9 @@ __device__ inline Place place_of(const Pass& pass, int tile) {
   const int spot = tile / pass.columns;
   const int image = spot / (pass.tiles_across * pass.tiles_down);
   const int within = spot % (pass.tiles_across * pass.tiles_down);
-  return {within % pass.tiles_across * pass.tile_width,
-          within / pass.tiles_across * pass.tile_height,
-          image * pass.tile_images, tile % pass.columns};
+  return {within % pass.tiles_across * pass.tile_side,
+          within / pass.tiles_across * pass.tile_side, image * pass.tile_images,
+          tile % pass.columns};
 }
 
 // A ring of buffers: which one, and the parity of its round.
@@ -80,6 +81,8 @@ struct Turn {
     parity ^= 1;
   }
 };
+
+constexpr int kBarriers = 2 * kBoxesAhead + 2 * kMostRows;
 
 struct Shared {
   char* boxes;
@@ -94,19 +97,18 @@ struct Share {
 };
 
 template <class Value>
-__device__ void copy_box(const Pass& pass, const Shared& shared,
-                         const Place& at, int chunk, Turn& turn) {
+__device__ void copy_pixels(const Pass& pass, const Shared& shared,
+                            const Place& at, int chunk, Turn& turn) {
   const int channel = chunk * (kLine / static_cast<int>(sizeof(Value)));
+  const int x = at.x - 1, y = at.y - 1;  // with the border
   uint64_t* full = &shared.box_full[turn.slot];
   hopper::wait_for(&shared.box_free[turn.slot], turn.parity ^ 1);
   hopper::arrive_expecting(full, pass.shape.box_bytes);
-  char* to = shared.boxes + turn.slot * box_step(pass.shape.box_bytes);
-  if (pass.images_first)
-    hopper::copy_box(to, &pass.input, channel, at.image, at.x - 1, at.y - 1,
-                     full);
-  else
-    hopper::copy_box(to, &pass.input, channel, at.x - 1, at.y - 1, at.image,
-                     full);
+  hopper::copy_box(shared.boxes + turn.slot * box_step(pass.shape.box_bytes),
+                   &pass.input,
+                   pass.images_first ? hopper::Corner{channel, at.image, x, y}
+                                     : hopper::Corner{channel, x, y, at.image},
+                   full);
   turn.next(kBoxesAhead);
 }
 
@@ -130,9 +132,10 @@ __device__ void copy_row(const Pass& pass, const Shared& shared, int column,
   turn.next(pass.rows_ahead);
 }
 
-// The thread that copies. A chunk's pixels come behind its first row of kernels:
-// groups hand back the row before only when they multiply with the next. Behind
-// all three at the very first, as no earlier kernel of the stream writes them.
+// The thread that copies. A chunk's pixels come behind its first row of
+// kernels: groups hand back the row before only when they multiply with the
+// next. Behind all three at the very first, as no earlier kernel of the stream
+// writes them.
 template <class Value, int kColumns>
 __device__ void copy_tiles(const Pass& pass, const Shared& shared,
                            const Share& share) {
@@ -146,9 +149,10 @@ __device__ void copy_tiles(const Pass& pass, const Shared& shared,
         if (!pass.keeps_rows || tile == share.first)
           copy_row<kColumns>(pass, shared, at.column, (packed + i) * 3 + y,
                              row);
-        if (y != (is_first ? 2 : 0)) continue;
-        if (is_first) wait_for_kernels();
-        copy_box<Value>(pass, shared, at, i, box);
+        if (y == (is_first ? 2 : 0)) {
+          if (is_first) wait_for_kernels();
+          copy_pixels<Value>(pass, shared, at, i, box);
+        }
       }
     }
   }
@@ -158,6 +162,12 @@ template <int kColumns>
 struct Sums {
   float patch[2][kColumns / 2];
 };
+
+template <int kColumns>
+__device__ void keep_in_order(Sums<kColumns>& sums) {
+  hopper::keep_in_order(sums.patch[0]);
+  hopper::keep_in_order(sums.patch[1]);
+}
 
 template <class Value, int kColumns>
 __device__ void multiply_row(const Pass& pass, uint32_t lines, uint32_t kernels,
@@ -171,11 +181,11 @@ __device__ void multiply_row(const Pass& pass, uint32_t lines, uint32_t kernels,
       for (int p = 0; p < 2; ++p)
         hopper::multiply(
             sums.patch[p],
-            hopper::matrix_at(
-                lines + part +
-                    (pass.shape.patch[2 * group + p] +
-                     x * pass.shape.tap_column) * kLine,
-                pass.shape.group * kLine),
+            hopper::matrix_at(lines + part +
+                                  (pass.shape.patch[2 * group + p] +
+                                   x * pass.shape.tap_column) *
+                                      kLine,
+                              pass.shape.group * kLine),
             hopper::matrix_at(kernels + x * kColumns * kLine + part, 8 * kLine),
             Value());
   hopper::commit_products();
@@ -192,17 +202,17 @@ __device__ void sum_tile(const Pass& pass, const Shared& shared, int group,
   const bool speaks = threadIdx.x % kGroup == 0;
   uint64_t* row_read = nullptr;  // by products that may not have ended
   uint64_t* box_read = nullptr;
+  keep_in_order(sums);
   for (int i = 0; i < pass.chunks; ++i) {
     hopper::wait_for(&shared.box_full[at.box.slot], at.box.parity);
     const uint32_t box = hopper::shared_address(shared.boxes) +
                          at.box.slot * box_step(pass.shape.box_bytes);
     for (int y = 0; y < 3; ++y) {
       hopper::wait_for(&shared.row_full[at.row.slot], at.row.parity);
-      multiply_row<Value, kColumns>(
-          pass, box + y * pass.shape.tap_row * kLine,
-          hopper::shared_address(shared.rows) +
-              at.row.slot * row_bytes(kColumns),
-          group, sums);
+      multiply_row<Value, kColumns>(pass, box + y * pass.shape.tap_row * kLine,
+                                    hopper::shared_address(shared.rows) +
+                                        at.row.slot * row_bytes(kColumns),
+                                    group, sums);
       hopper::wait_for_products<1>();
       if (speaks && row_read != nullptr) hopper::arrive(row_read);
       if (speaks && box_read != nullptr) hopper::arrive(box_read);
@@ -213,6 +223,7 @@ __device__ void sum_tile(const Pass& pass, const Shared& shared, int group,
     at.box.next(kBoxesAhead);
   }
   hopper::wait_for_products<0>();
+  keep_in_order(sums);
   if (speaks) hopper::arrive(row_read);
   if (speaks) hopper::arrive(box_read);
   if (pass.keeps_rows) at.row = {};
@@ -282,13 +293,13 @@ __global__ void __launch_bounds__(kThreads, 1)
     convolve(const __grid_constant__ Pass pass) {
 #if __CUDA_ARCH__ == 900 && defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) char memory[];
-  __shared__ uint64_t barriers[2 * kBoxesAhead + 2 * kMostRowsAhead];
+  __shared__ uint64_t barriers[kBarriers];
   const Shared shared = {memory,
                          memory + kBoxesAhead * box_step(pass.shape.box_bytes),
                          barriers,
                          barriers + kBoxesAhead,
                          barriers + 2 * kBoxesAhead,
-                         barriers + 2 * kBoxesAhead + kMostRowsAhead};
+                         barriers + 2 * kBoxesAhead + kMostRows};
   if (threadIdx.x == 0) {
     for (int i = 0; i < kBoxesAhead; ++i) {
       hopper::make_barrier(&shared.box_full[i], 1);
@@ -333,11 +344,9 @@ __global__ void __launch_bounds__(kThreads, 1)
 #endif
 }
 
-// Products cut off what TF32 has no bits for.
+// Products cut off what TF32 has no bits for: 13 of a float's.
 __device__ inline float rounded(float value) {
-  uint32_t bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-  return __uint_as_float(bits);
+  return __uint_as_float((__float_as_uint(value) + 0x1000) & ~0x1fffu);
 }
 __device__ inline __nv_bfloat16 rounded(__nv_bfloat16 value) {
   return value;
@@ -348,8 +357,7 @@ __device__ inline __nv_bfloat16 rounded(__nv_bfloat16 value) {
 // lines swapped as hopper::matrix_at() says, and channels in the order that
 // puts 16 bytes side by side into one thread.
 template <class Value>
-__global__ void pack(const Value* kernels, Value* packed, int to,
-                             int from) {
+__global__ void pack(const Value* kernels, Value* packed, int to, int from) {
   constexpr int kWide = 16 / sizeof(Value), kChunk = kLine / sizeof(Value);
   const int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
   if (i >= int64_t{to} * from * 9) return;

@@ -17,25 +17,25 @@ struct Layer {
 
 // Tiles are 16x16 pixels of an image, four images of 8x8 or 16 of 4x4.
 inline bool covers(const Layer& layer) {
-  const bool large = layer.height % 16 == 0 && layer.width % 16 == 0;
-  const bool small = layer.height == layer.width &&
-                     (layer.height == 8 || layer.height == 4);
+  const bool large = layer.height > 0 && layer.height % 16 == 0 &&
+                     layer.width > 0 && layer.width % 16 == 0;
+  const bool small =
+      layer.height == layer.width && (layer.height == 8 || layer.height == 4);
   return (large || small) && layer.images > 0 && layer.images % 16 == 0 &&
          layer.from % layer.chunk == 0 && layer.to % kPacked == 0 &&
          int64_t{layer.images} * layer.height * layer.width < (1 << 30);
 }
 
-// A tile with its border; patches of eight by eight pixels.
-inline TileShape patches_in(int width, int height, int images,
-                            int image_width) {
-  const int line = width + 2, page = line * (height + 2);
+// Patches of eight by eight pixels: four of an image, or one of each of four.
+inline TileShape patches_in(int side, int images, int image_width) {
+  const int line = side + 2, page = line * line;
   TileShape shape = {};
   shape.box_bytes = page * images * kLine;
   for (int p = 0; p < kPatches; ++p) {
     const int image = images == 1 ? 0 : p;
     const int y = images == 1 ? p / 2 * 8 : 0, x = images == 1 ? p % 2 * 8 : 0;
     shape.patch[p] = image * page + y * line + x;
-    shape.out_patch[p] = (image * height + y) * image_width + x;
+    shape.out_patch[p] = (image * side + y) * image_width + x;
   }
   shape.group = shape.tap_row = line;
   shape.tap_column = 1;
@@ -63,20 +63,35 @@ inline TileShape rows_of_images() {
   return shape;
 }
 
-// All but pointers.
-inline Pass plan(const Layer& layer) {
+// Tiles and blocks that a GPU should have at once; a constant, so that results
+// do not depend on the GPU.
+constexpr int kBusy = 128;
+
+// Of shared memory: the barriers, rounded up to where boxes may begin.
+constexpr int kReservedBytes = 1024;
+static_assert(kBarriers * sizeof(uint64_t) <= kReservedBytes);
+
+struct Plan {
+  Pass pass;    // but for its pointers
+  int columns;  // of a tile: channels of the output
+  int blocks;   // that share the input's channels of a tile
+  int grid;
+  int shared_bytes;
+};
+
+// How the layer falls into tiles of all channels of the output.
+inline Pass tiles_of(const Layer& layer) {
   Pass pass = {};
-  const int side = layer.height == 4 || layer.height == 8 ? layer.height : 16;
-  pass.images_first = side == 4;
-  pass.tile_width = pass.tile_height = side;
-  pass.tile_images = kPixels / (side * side);
+  pass.tile_side = layer.height == 4 || layer.height == 8 ? layer.height : 16;
+  pass.tile_images = kPixels / (pass.tile_side * pass.tile_side);
+  pass.images_first = pass.tile_side == 4;
   pass.shape = pass.images_first
                    ? rows_of_images()
-                   : patches_in(side, side, pass.tile_images, layer.width);
-  pass.tiles_across = layer.width / side;
-  pass.tiles_down = layer.height / side;
-  pass.tiles = layer.images / pass.tile_images * pass.tiles_across *
-               pass.tiles_down;
+                   : patches_in(pass.tile_side, pass.tile_images, layer.width);
+  pass.tiles_across = layer.width / pass.tile_side;
+  pass.tiles_down = layer.height / pass.tile_side;
+  pass.tiles =
+      layer.images / pass.tile_images * pass.tiles_across * pass.tiles_down;
   pass.chunks = layer.from / layer.chunk;
   pass.height = layer.height;
   pass.width = layer.width;
@@ -84,44 +99,27 @@ inline Pass plan(const Layer& layer) {
   return pass;
 }
 
-// Tiles and blocks that a GPU should have at once; a constant, so that results
-// do not depend on the GPU.
-constexpr int kBusy = 128;
-
-// Of shared memory: the barriers, and where boxes begin.
-constexpr int kReservedBytes = 1024;
-
-struct Cut {
-  int columns;  // of a tile: channels of the output
-  int blocks;   // that share the input's channels of a tile
-  int grid;
-  int shared_bytes;
-};
-
 // Few tiles keep many multiprocessors busy if they are narrow, and two blocks
 // share the work of each.
-inline Cut cut(Pass& pass, int processors, int most_shared_bytes) {
-  Cut cut = {kPacked, 1, 0, 0};
-  const int spots = pass.tiles;
-  pass.columns = pass.channels / cut.columns;
-  pass.tiles = spots * pass.columns;
-  if (2 * pass.tiles <= kBusy && pass.chunks % 2 == 0) {
-    cut.blocks = 2;
+inline Plan plan(const Layer& layer, int processors, int most_shared_bytes) {
+  Plan plan = {tiles_of(layer), kPacked, 1, 0, 0};
+  Pass& pass = plan.pass;
+  const int wide_tiles = pass.tiles * (layer.to / kPacked);
+  if (2 * wide_tiles <= kBusy && pass.chunks % 2 == 0) {
+    plan.blocks = 2;
     pass.chunks /= 2;
-    if (4 * pass.tiles <= kBusy) {
-      cut.columns /= 2;
-      pass.columns *= 2;
-      pass.tiles *= 2;
-    }
+    if (4 * wide_tiles <= kBusy) plan.columns = kPacked / 2;
   }
+  pass.columns = layer.to / plan.columns;
+  pass.tiles *= pass.columns;
   const int boxes = kBoxesAhead * box_step(pass.shape.box_bytes);
   pass.rows_ahead = std::min(
-      (most_shared_bytes - boxes) / row_bytes(cut.columns), kMostRowsAhead);
+      (most_shared_bytes - boxes) / row_bytes(plan.columns), kMostRows);
   pass.keeps_rows = pass.columns == 1 && 3 * pass.chunks <= pass.rows_ahead;
-  cut.shared_bytes = boxes + pass.rows_ahead * row_bytes(cut.columns);
-  cut.grid = cut.blocks == 1 ? std::min(pass.tiles, processors)
-                             : pass.tiles * cut.blocks;
-  return cut;
+  plan.shared_bytes = boxes + pass.rows_ahead * row_bytes(plan.columns);
+  plan.grid = plan.blocks == 1 ? std::min(pass.tiles, processors)
+                               : pass.tiles * plan.blocks;
+  return plan;
 }
 
 }  // namespace sotta::conv_tiles

@@ -4,12 +4,16 @@
 #include <tuple>
 #include <utility>
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_slow_conv2d_backward.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
+
+#include "sotta/core/error.h"
+#include "sotta/nn/device.h"
 
 #include "nn/conv3x3.h"
 
@@ -73,10 +77,12 @@ struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
 
   static variable_list backward(AutogradContext* context,
                                 const variable_list& output_gradients) {
-    const at::Tensor back = context->get_saved_variables()[0];
-    const at::Tensor gradient =
+    require(!at::GradMode::is_enabled(), "convolution",
+            "has no second derivatives");
+    const at::Tensor back = context->get_saved_variables()[0], none;
+    at::Tensor gradient =
         output_gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    const at::Tensor none;
+    if (!starts_on_16_bytes(gradient)) gradient = gradient.clone();
     return {conv3x3(gradient, back), none, none};
   }
 };

@@ -9,8 +9,9 @@
 #include "sotta/nn/device_queue.h"
 
 // Kernels that begin while the one in front of them ends, which hides some of
-// what a launch takes. GPUs before compute capability 9.0 start them as usual, and
-// so do those that several threads share: a kernel that waits takes up room.
+// what a launch takes. Code for GPUs before compute capability 9.0 starts as
+// usual, and so does all where several threads share the GPU: a kernel that
+// waits takes up room.
 
 namespace sotta {
 
@@ -38,14 +39,13 @@ struct EarlyLaunch {
   bool cooperative = false;  // all blocks at once
 };
 
-// On the current device.
+// On the current device. Whether a kernel can wait is asked of its code, which
+// may be older than the GPU.
 template <class... Parameters, class... Arguments>
 void launch_early(const EarlyLaunch& how, void (*kernel)(Parameters...),
                   Arguments&&... arguments) {
-  int device = 0, capability = 0;
-  C10_CUDA_CHECK(cudaGetDevice(&device));
-  C10_CUDA_CHECK(cudaDeviceGetAttribute(
-      &capability, cudaDevAttrComputeCapabilityMajor, device));
+  cudaFuncAttributes code = {};
+  C10_CUDA_CHECK(cudaFuncGetAttributes(&code, kernel));
   cudaLaunchAttribute attributes[3] = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = static_cast<unsigned>(how.blocks);
@@ -57,7 +57,7 @@ void launch_early(const EarlyLaunch& how, void (*kernel)(Parameters...),
     attributes[config.numAttrs].id = id;
     return attributes[config.numAttrs++].val;
   };
-  if (capability >= 9 && !SharedDevice::now())
+  if (code.ptxVersion >= 90 && !SharedDevice::now())
     add(cudaLaunchAttributeProgrammaticStreamSerialization)
         .programmaticStreamSerializationAllowed = 1;
   if (how.cooperative) add(cudaLaunchAttributeCooperative).cooperative = 1;

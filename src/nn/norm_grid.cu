@@ -10,9 +10,9 @@
 #include "sotta/nn/device_queue.h"
 
 #include "nn/early_launch.cuh"
+#include "nn/norm_arguments.cuh"
 #include "nn/norm_grid.h"
 #include "nn/norm_grid_kernels.cuh"
-#include "nn/norm_arguments.cuh"
 
 namespace sotta {
 namespace {
@@ -39,9 +39,8 @@ bool fits(const at::Tensor& input) {
 // Whether the current device can have all of the kernel's blocks at once.
 bool ask_for_room(const void* kernel, at::Device device) {
   int cooperative = 0, blocks = 0;
-  C10_CUDA_CHECK(cudaDeviceGetAttribute(&cooperative,
-                                        cudaDevAttrCooperativeLaunch,
-                                        device.index()));
+  C10_CUDA_CHECK(cudaDeviceGetAttribute(
+      &cooperative, cudaDevAttrCooperativeLaunch, device.index()));
   C10_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &blocks, kernel, kGridThreads, 0));
   return cooperative != 0 && blocks * multiprocessors(device) >= kGridBlocks;
@@ -118,8 +117,8 @@ bool run_at_once(const NormBackward& pass) {
 
 int multiprocessors(at::Device device) {
   int count = 0;
-  C10_CUDA_CHECK(cudaDeviceGetAttribute(
-      &count, cudaDevAttrMultiProcessorCount, device.index()));
+  C10_CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
+                                        device.index()));
   return count;
 }
 

@@ -8,8 +8,8 @@
 #include "sotta/nn/device.h"
 
 #include "nn/early_launch.cuh"
-#include "nn/norm_grid.h"
 #include "nn/norm_arguments.cuh"
+#include "nn/norm_grid.h"
 #include "nn/norm_rows.h"
 #include "nn/norm_rows_kernels.cuh"
 

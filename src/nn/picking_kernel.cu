@@ -1,5 +1,3 @@
-#include "nn/picking_kernel.h"
-
 #include <cstdint>
 #include <limits>
 
@@ -9,6 +7,8 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "sotta/nn/device.h"
+
+#include "nn/picking_kernel.h"
 
 namespace sotta {
 namespace {

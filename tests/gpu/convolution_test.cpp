@@ -2,12 +2,17 @@
 
 #include <cstdint>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/conv2d.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
+#include "sotta/core/error.h"
 #include "sotta/core/rng.h"
+#include "sotta/nn/device_queue.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/precision.h"
 #include "sotta/nn/random_tensor.h"
@@ -19,7 +24,8 @@ namespace sotta {
 namespace {
 
 struct Shape {
-  int64_t images, side, from, to;
+  int64_t images, height, from, to;
+  int64_t width = height;
 };
 
 // With our own convolution, which not every GPU has.
@@ -42,7 +48,8 @@ class GpuConvolution : public testing::OnGpu {
         .contiguous(at::MemoryFormat::ChannelsLast);
   }
   at::Tensor input_for(const Shape& shape, at::ScalarType type) const {
-    return drawn({shape.images, shape.from, shape.side, shape.side}, 1, type);
+    return drawn({shape.images, shape.from, shape.height, shape.width}, 1,
+                 type);
   }
   at::Tensor kernels_for(const Shape& shape, at::ScalarType type) const {
     return drawn({shape.to, shape.from, 3, 3}, 2, type);
@@ -59,8 +66,8 @@ class GpuConvolution : public testing::OnGpu {
   void expect_right(const Shape& shape, at::ScalarType type,
                     double tolerance) const {
     SCOPED_TRACE(std::to_string(shape.from) + " to " +
-                 std::to_string(shape.to) + " channels, side " +
-                 std::to_string(shape.side));
+                 std::to_string(shape.to) + " channels, height " +
+                 std::to_string(shape.height));
     const at::Tensor kernels = kernels_for(shape, type);
     const at::Tensor input = as_leaf(input_for(shape, type));
     const PackedKernels packed = packed_kernels(kernels);
@@ -80,11 +87,12 @@ class GpuConvolution : public testing::OnGpu {
   }
 
   // All ways to cut tiles: part of an image, whole ones, several; several for
-  // a block, one, shared by two.
-  const std::vector<Shape> shapes = {{16, 32, 64, 64},  {48, 16, 64, 128},
-                                     {16, 48, 64, 64},  {64, 8, 128, 64},
-                                     {16, 8, 256, 128}, {16, 4, 64, 64},
-                                     {32, 4, 512, 192}, {64, 16, 64, 256}};
+  // a block, one, shared by two; narrow ones.
+  const std::vector<Shape> shapes = {
+      {16, 32, 64, 64},  {16, 48, 64, 64},  {16, 16, 64, 64, 32},
+      {48, 16, 64, 128}, {64, 16, 64, 256}, {64, 8, 128, 64},
+      {16, 8, 256, 128}, {64, 8, 256, 256}, {256, 8, 128, 192},
+      {16, 4, 64, 64},   {32, 4, 512, 192}, {512, 4, 128, 512}};
 };
 
 TEST_F(GpuConvolution, IsThatOfFloat64AsFarAsTf32Goes) {
@@ -104,6 +112,57 @@ TEST_F(GpuConvolution, HasTheSameBitsEveryTime) {
     EXPECT_TRUE(
         conv3x3(input, packed.there).equal(conv3x3(input, packed.there)));
   }
+}
+
+// Each begins while the one before it ends, in memory that is used again.
+TEST_F(GpuConvolution, WaitsForTheOneBefore) {
+  const Shape shape{64, 16, 64, 64};
+  const auto packed = packed_kernels(kernels_for(shape, at::kFloat)).there;
+  const auto chain = [&](bool shared) {
+    const SharedDevice others(shared);  // with it, all start as usual
+    at::Tensor images = input_for(shape, at::kFloat);
+    for (int i = 0; i < 50; ++i)
+      images = conv3x3(images, packed) * 0.04;
+    return images;
+  };
+  const at::Tensor early = chain(false);
+  EXPECT_GT(early.abs().max().item<float>(), 0);
+  EXPECT_TRUE(early.equal(chain(true)));
+}
+
+TEST_F(GpuConvolution, IsTheSameInThreadsSideBySide) {
+  const auto repeated = [&](const Shape& shape) {
+    const OwnQueue queue(gpu);
+    const at::Tensor input = input_for(shape, at::kFloat);
+    const auto packed = packed_kernels(kernels_for(shape, at::kFloat)).there;
+    const at::Tensor first = conv3x3(input, packed);
+    for (int i = 0; i < 50; ++i)
+      if (!conv3x3(input, packed).equal(first)) return at::Tensor();
+    return first.cpu();
+  };
+  const SharedDevice shared(true);
+  std::vector<at::Tensor> found(shapes.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    threads.emplace_back([&, i] { found[i] = repeated(shapes[i]); });
+  for (auto& thread : threads)
+    thread.join();
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    ASSERT_TRUE(found[i].defined());
+    EXPECT_TRUE(found[i].equal(repeated(shapes[i])));
+  }
+}
+
+TEST_F(GpuConvolution, HasNoSecondDerivatives) {
+  const Shape shape{16, 8, 64, 64};
+  const at::Tensor input = as_leaf(input_for(shape, at::kFloat));
+  const at::Tensor kernels = kernels_for(shape, at::kFloat);
+  const at::Tensor output =
+      convolution(input, kernels, 1, 1, packed_kernels(kernels));
+  EXPECT_THROW(torch::autograd::grad({output.sum()}, {input}, {},
+                                     /*retain_graph=*/true,
+                                     /*create_graph=*/true),
+               Error);
 }
 
 TEST_F(GpuConvolution, LeavesOtherShapesToLibTorch) {

@@ -50,8 +50,10 @@ ResNetSpec infer_resnet(
 // `rng`; scales 1, shifts 0, running mean 0 and variance 1.
 ModelState random_resnet_state(const ResNetSpec& spec, Rng rng);
 
-// The network with `state` as its source. With bf16 its convolutions take and
-// give bfloat16; on a GPU tf32 and bf16 compute in channels-last memory. Throws
+// The network with `state` as its source, whose body nobody may change in place
+// afterwards: on a GPU tf32 and bf16 keep it in other orders too, and compute
+// in channels-last memory. With bf16 convolutions take and give bfloat16. With
+// tf32 some are rounded even if use_precision() has taken it back since. Throws
 // Error(kInvalid) if the state's vectors or the normalisation do not fit the
 // specification.
 std::unique_ptr<Classifier> make_resnet(

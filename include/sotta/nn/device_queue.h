@@ -26,7 +26,8 @@ class OwnQueue {
 
 // As long as one lives with `shared`, several threads of this process work on a
 // GPU side by side, and kernels that need all of it at once are not used:
-// others would have to get out of their way. Changes the last bits.
+// others would have to get out of their way. A program that has the GPU work
+// for other threads beside ours must hold one. Changes the last bits.
 class SharedDevice {
  public:
   explicit SharedDevice(bool shared);

@@ -10,6 +10,7 @@
 #include "sotta/core/log.h"
 #include "sotta/core/options.h"
 #include "sotta/core/version.h"
+#include "sotta/nn/out_of_memory.h"
 
 #include "commands.h"
 
@@ -65,7 +66,11 @@ int main(int argc, char** argv) {
     std::cerr << "sotta: " << error.what() << "\n";
     return exit_code(error.kind());
   } catch (const std::exception& error) {
-    std::cerr << "sotta: internal error: " << error.what() << "\n";
+    if (sotta::is_out_of_memory(error)) {
+      std::cerr << "sotta: memory: there is too little for this run\n";
+      return exit_code(sotta::ErrorKind::kInvalid);
+    }
+    std::cerr << "sotta: internal error: " << sotta::first_line(error) << "\n";
     return 1;
   }
 }

@@ -12,4 +12,9 @@ void require(bool condition, const std::string& subject,
   if (!condition) fail(ErrorKind::kInvalid, subject, problem);
 }
 
+std::string first_line(const std::exception& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
 }  // namespace sotta

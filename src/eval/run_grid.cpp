@@ -13,6 +13,7 @@
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 #include "sotta/nn/device_queue.h"
+#include "sotta/nn/out_of_memory.h"
 #include "sotta/record/run_identity.h"
 
 namespace sotta {
@@ -135,18 +136,20 @@ class GridRun {
 
   void run_one(const PendingCell& next) {
     try {
-      const RunResult result =
-          run_cell(next.cell, bench_, [this](const Progress&) {
-            const std::lock_guard lock(mutex_);
-            return go_on();
-          });
+      RunResult result;
+      explain_out_of_memory("fewer jobs or a smaller window need less", [&] {
+        result = run_cell(next.cell, bench_, [this](const Progress&) {
+          const std::lock_guard lock(mutex_);
+          return go_on();
+        });
+      });
       if (result.stopped)
         give_back(next.identity);
       else
         keep(next.identity, result.record);
     } catch (const std::exception& error) {
       const std::lock_guard lock(mutex_);
-      note_failure(next.cell, error.what());
+      note_failure(next.cell, first_line(error));
       tell_others([&] { claims_.mark_failed(next.identity); });
     }
   }

@@ -7,6 +7,7 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "sotta/core/error.h"
 #include "sotta/core/log.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/out_of_memory.h"
@@ -66,7 +67,7 @@ bool StepGraph::record() {
     log(LogLevel::kWarning,
         std::string("work cannot be recorded on this device, it goes on "
                     "launch by launch: ") +
-            error.what());
+            first_line(error));
     return false;
   }
   recording_ = std::move(recording);

@@ -30,5 +30,11 @@ TEST(Require, ThrowsInvalidOnlyWhenTheConditionFails) {
   }
 }
 
+TEST(Error, FirstLineLeavesOutWhatFollows) {
+  EXPECT_EQ(first_line(std::runtime_error("out of luck\nframe #0: main")),
+            "out of luck");
+  EXPECT_EQ(first_line(std::runtime_error("one line")), "one line");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -169,6 +169,11 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   require(!flags.tune || !flags.replay || flags.jobs == 1, "--tune",
           "expected one job where work is recorded (--replay), got " +
               std::to_string(flags.jobs));
+  // cuDNN's ways for fp32 do what disturbs threads that record.
+  require(!flags.replay || flags.jobs == 1 || !options.device.is_cuda() ||
+              options.precision != Precision::kFloat32,
+          "--replay",
+          "with fp32 expected one job, got " + std::to_string(flags.jobs));
   options.replay = flags.replay;
   options.jobs = flags.jobs;
   return options;

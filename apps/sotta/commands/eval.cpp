@@ -15,6 +15,7 @@
 #include "sotta/eval/evaluate.h"
 #include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/out_of_memory.h"
 #include "sotta/record/record_file.h"
 #include "sotta/stream/stream_sources.h"
 
@@ -142,7 +143,7 @@ RunRecord run_one(const EvalFlags& flags, const Classifier& model,
   return record;
 }
 
-void run(const EvalFlags& flags) {
+void evaluate(const EvalFlags& flags) {
   if (!flags.record.empty()) {
     make_folder(std::filesystem::path(flags.record).parent_path());
     check_writable(flags.record);
@@ -165,6 +166,11 @@ void run(const EvalFlags& flags) {
   if (count > 1 && !flags.json)
     std::printf("average of %zu corruptions: accuracy %.2f %%\n", count,
                 sum / static_cast<double>(count));
+}
+
+void run(const EvalFlags& flags) {
+  explain_out_of_memory("a smaller --batch needs less",
+                        [&] { evaluate(flags); });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -36,5 +37,8 @@ class Error : public std::runtime_error {
 // a hot path: the message is built either way.
 void require(bool condition, const std::string& subject,
              const std::string& problem);
+
+// What an exception says first. Libraries add lines about places in their code.
+std::string first_line(const std::exception& error);
 
 }  // namespace sotta

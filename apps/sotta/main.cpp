@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
     return exit_code(error.kind());
   } catch (const std::exception& error) {
     if (sotta::is_out_of_memory(error)) {
-      std::cerr << "sotta: memory: there is too little for this run\n";
+      std::cerr << "sotta: memory: the device has too little for this run\n";
       return exit_code(sotta::ErrorKind::kInvalid);
     }
     std::cerr << "sotta: internal error: " << sotta::first_line(error) << "\n";

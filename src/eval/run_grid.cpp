@@ -137,12 +137,13 @@ class GridRun {
   void run_one(const PendingCell& next) {
     try {
       RunResult result;
-      explain_out_of_memory("fewer jobs or a smaller window need less", [&] {
-        result = run_cell(next.cell, bench_, [this](const Progress&) {
-          const std::lock_guard lock(mutex_);
-          return go_on();
-        });
-      });
+      explain_out_of_memory(
+          "fewer cells side by side or a smaller window need less", [&] {
+            result = run_cell(next.cell, bench_, [this](const Progress&) {
+              const std::lock_guard lock(mutex_);
+              return go_on();
+            });
+          });
       if (result.stopped)
         give_back(next.identity);
       else

@@ -7,9 +7,11 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/checks.h"
+#include "sotta/core/error.h"
 #include "sotta/data/catalog.h"
 #include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/device_queue.h"
 
 #include "eval/check_fit.h"
 #include "eval/model_checksum.h"
@@ -40,6 +42,17 @@ std::string stream_key(const Cell& cell) {
   for (const auto& field : option_fields(cell.stream))
     key += '\n' + to_text(field.value);
   return key;
+}
+
+WorkbenchOptions checked(const WorkbenchOptions& options) {
+  if (!options.replay || !options.device.is_cuda()) return options;
+  const std::string got = ", got " + std::to_string(options.jobs);
+  require(
+      options.jobs <= OwnQueue::kMost, "replay",
+      "expected at most " + std::to_string(OwnQueue::kMost) + " jobs" + got);
+  require(options.jobs == 1 || options.precision != Precision::kFloat32,
+          "replay", "with fp32 expected one job" + got);
+  return options;
 }
 
 // Attacks other than the published one change what the source model sees, and a
@@ -184,7 +197,7 @@ class Workbench::Store {
 };
 
 Workbench::Workbench(const WorkbenchOptions& options)
-    : store_(std::make_unique<Store>(options)) {}
+    : store_(std::make_unique<Store>(checked(options))) {}
 
 Workbench::~Workbench() = default;
 

@@ -66,6 +66,22 @@ TEST(Workbench, OnlyAnotherPrecisionThanFloat32IsPartOfTheIdentity) {
   EXPECT_NE(run_identity(coarse), run_identity(plain));
 }
 
+// No GPU is needed to be told.
+TEST(Workbench, RefusesToReplayWhatDisturbsThreadsThatRecord) {
+  const TinyBench tiny;
+  WorkbenchOptions options = options_of(tiny);
+  options.device = at::Device(at::kCUDA, 0);
+  options.replay = true;
+  options.jobs = 2;
+  expect_error(ErrorKind::kInvalid, "with fp32 expected one job, got 2",
+               [&] { Workbench bench(options); });
+  options.precision = Precision::kTf32;
+  EXPECT_NO_THROW(Workbench bench(options));
+  options.jobs = 33;
+  expect_error(ErrorKind::kInvalid, "expected at most 32 jobs, got 33",
+               [&] { Workbench bench(options); });
+}
+
 TEST(Workbench, SharedWorkChangesNothing) {
   const TinyBench tiny;
   Grid grid = tiny.grid();

@@ -14,8 +14,9 @@
 namespace sotta {
 namespace {
 
-// Results are the same without these kernels, only later: that they are taken
-// at all is seen here. What they compute is norm_relu_test.cpp's.
+// Without these kernels results come later and differ in the last bits only:
+// that they are taken at all is seen here. What they compute is
+// norm_relu_test.cpp's.
 class GpuNormGrid : public testing::OnGpu {
  protected:
   void SetUp() override {

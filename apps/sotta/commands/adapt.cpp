@@ -13,6 +13,7 @@
 #include "sotta/eval/grid.h"
 #include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/out_of_memory.h"
 
 #include "commands.h"
 #include "flags.h"
@@ -141,7 +142,7 @@ Tally adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
   return tally;
 }
 
-void run(AdaptFlags& flags) {
+void adapt(AdaptFlags& flags) {
   require_at_least("--window", flags.window, 1);
   for (const auto& file : {flags.state_out, flags.export_to})
     if (!file.empty()) check_writable(file);
@@ -164,6 +165,10 @@ void run(AdaptFlags& flags) {
                static_cast<long long>(tally.admitted),
                static_cast<long long>(adapter->updates()),
                tally.stopped ? " (interrupted)" : "");
+}
+
+void run(AdaptFlags& flags) {
+  explain_out_of_memory("a smaller --window needs less", [&] { adapt(flags); });
 }
 
 void add_model_flags(CLI::App& command, AdaptFlags& flags) {

@@ -14,7 +14,6 @@
 #include "sotta/eval/grid.h"
 #include "sotta/eval/run_grid.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/device_queue.h"
 #include "sotta/nn/tuned_convolutions.h"
 
 #include "commands.h"
@@ -163,17 +162,9 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   options.device = parse_device(flags.device);
   options.engine = flags.engine;
   options.precision = parse_precision(flags.precision);
-  require(!flags.replay || flags.jobs <= OwnQueue::kMost, "--replay",
-          "expected at most " + std::to_string(OwnQueue::kMost) +
-              " jobs, got " + std::to_string(flags.jobs));
   require(!flags.tune || !flags.replay || flags.jobs == 1, "--tune",
           "expected one job where work is recorded (--replay), got " +
               std::to_string(flags.jobs));
-  // cuDNN's ways for fp32 do what disturbs threads that record.
-  require(!flags.replay || flags.jobs == 1 || !options.device.is_cuda() ||
-              options.precision != Precision::kFloat32,
-          "--replay",
-          "with fp32 expected one job, got " + std::to_string(flags.jobs));
   options.replay = flags.replay;
   options.jobs = flags.jobs;
   return options;
@@ -192,8 +183,8 @@ void run(const BenchFlags& flags) {
   if (flags.list) return print_cells(cells);
 
   require_at_least("--jobs", flags.jobs, 1);
-  RecordFolder records(flags.out, writer_of(share, ranks), flags.any_version);
   Workbench bench(workbench_of(flags));
+  RecordFolder records(flags.out, writer_of(share, ranks), flags.any_version);
   std::optional<TunedConvolutions> tuned;
   if (flags.tune) tuned.emplace();
   if (ranks) ranks->lost_after = flags.lost_after;
@@ -253,7 +244,8 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
   add_precision_flag(command, flags.precision);
   command
       .add_option("--replay", flags.replay,
-                  "on a GPU, record a window's work and replay it")
+                  "on a GPU, record a window's work and replay it; with fp32, "
+                  "for one job")
       ->capture_default_str();
   command
       .add_option("--tune", flags.tune,

@@ -18,7 +18,10 @@ struct WorkbenchOptions {
   at::Device device = at::Device(at::kCPU);
   EngineOptions engine;
   Precision precision = Precision::kFloat32;
-  bool replay = false;  // MethodContext::replay
+
+  // MethodContext::replay. On a GPU for OwnQueue::kMost jobs at most, and with
+  // fp32 for one: cuDNN's ways for it disturb threads that record.
+  bool replay = false;
 
   // Cells that run side by side: so many streams' data are held at a time.
   int64_t jobs = 1;
@@ -30,6 +33,7 @@ struct WorkbenchOptions {
 // All methods may run at once.
 class Workbench {
  public:
+  // Throws Error(kInvalid) if so many jobs cannot replay.
   explicit Workbench(const WorkbenchOptions& options);
   ~Workbench();
   Workbench(const Workbench&) = delete;

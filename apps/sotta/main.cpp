@@ -55,7 +55,9 @@ int main(int argc, char** argv) {
 
   try {
     if (argc > 1 && argv[1][0] != '-') check_verb(program, argv[1]);
-    program.parse(argc, argv);
+    // Those that know which flag to turn down say so themselves.
+    sotta::explain_out_of_memory("fewer images at a time need less",
+                                 [&] { program.parse(argc, argv); });
     return 0;
   } catch (const CLI::RuntimeError& error) {
     std::cerr << "sotta: " << error.what() << "\n";
@@ -66,10 +68,6 @@ int main(int argc, char** argv) {
     std::cerr << "sotta: " << error.what() << "\n";
     return exit_code(error.kind());
   } catch (const std::exception& error) {
-    if (sotta::is_out_of_memory(error)) {
-      std::cerr << "sotta: memory: the device has too little for this run\n";
-      return exit_code(sotta::ErrorKind::kInvalid);
-    }
     std::cerr << "sotta: internal error: " << sotta::first_line(error) << "\n";
     return 1;
   }

@@ -245,7 +245,7 @@ class ResNetClassifier : public Classifier {
   bool bfloat16_;
   bool channels_last_;  // always, not only for images that are
   // source_.body, which most methods never change, if channels_last_; the
-  // second with a stem for pixel_rows().
+  // second with a stem for pixel_rows(), the last for our own convolution.
   std::vector<at::Tensor> converted_, for_rows_;
   std::vector<PackedKernels> packed_;
 };

@@ -27,8 +27,8 @@ class OwnQueue {
 // As long as one lives with `shared`, several threads of this process work on a
 // GPU side by side. Kernels that need all of it at once are not used, as others
 // would have to get out of their way, and none begins before the one in front
-// of it has ended. A program that has the GPU work
-// for other threads beside ours must hold one. Changes the last bits.
+// of it has ended. A program that has the GPU work for other threads beside
+// ours must hold one. Changes the last bits.
 class SharedDevice {
  public:
   explicit SharedDevice(bool shared);

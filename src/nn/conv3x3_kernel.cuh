@@ -344,8 +344,10 @@ __global__ void __launch_bounds__(kThreads, 1)
 #endif
 }
 
-// Products cut off what TF32 has no bits for: 13 of a float's.
+// Products cut off what TF32 has no bits for: 13 of a float's. Those may be all
+// that tell a NaN from infinity, and others would round up to a zero.
 __device__ inline float rounded(float value) {
+  if (isnan(value)) return __uint_as_float(0x7fffffff);
   return __uint_as_float((__float_as_uint(value) + 0x1000) & ~0x1fffu);
 }
 __device__ inline __nv_bfloat16 rounded(__nv_bfloat16 value) {

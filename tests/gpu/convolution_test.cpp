@@ -105,6 +105,23 @@ TEST_F(GpuConvolution, IsThatOfFloat64AsFarAsBfloat16Goes) {
     expect_right(shape, at::kBFloat16, 5e-3);
 }
 
+// Rounding must make no number of what is none: not of a NaN of all bits, nor
+// of one that differs from infinity by its last bit.
+TEST_F(GpuConvolution, KeepsKernelsThatAreNotFinite) {
+  const Shape shape{16, 8, 64, 64};
+  const at::Tensor input = input_for(shape, at::kFloat);
+  for (const int32_t bits : {0x7fffffff, 0x7f800001, 0x7f800000, -1}) {
+    const at::Tensor kernels = kernels_for(shape, at::kFloat);
+    kernels[3][5][1][1].view(at::kInt).fill_(bits);
+    const at::Tensor output = conv3x3(input, packed_kernels(kernels).there);
+    const at::Tensor used = output.select(1, 3);
+    const bool is_infinity = bits == 0x7f800000;
+    EXPECT_TRUE((is_infinity ? used.isinf() : used.isnan()).all().item<bool>())
+        << bits;
+    EXPECT_TRUE(output.narrow(1, 4, 60).isfinite().all().item<bool>()) << bits;
+  }
+}
+
 TEST_F(GpuConvolution, HasTheSameBitsEveryTime) {
   for (const auto& shape : shapes) {
     const at::Tensor input = input_for(shape, at::kFloat);

@@ -1,15 +1,26 @@
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/function.h>
 
+#include "sotta/core/rng.h"
+#include "sotta/models/resnet.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/convolution.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/pixels.h"
 #include "sotta/nn/precision.h"
+#include "sotta/nn/random_tensor.h"
 
 #include "tests/gpu/on_gpu.h"
+#include "tests/gpu/own_convolution.h"
 #include "tests/support/golden.h"
 
 namespace sotta {
@@ -102,6 +113,92 @@ TEST_F(GpuForward, LayoutOfCoarserPrecisionsChangesNothing) {
                              logits(*on_cpu, images), 1e-4));
   EXPECT_TRUE(testing::close(gradient(*on_gpu, images.to(gpu)),
                              gradient(*on_cpu, images), 1e-4, 1e-3));
+}
+
+// Wide enough for our own convolution, which the golden network is not.
+class GpuWideForward : public GpuForward {
+ protected:
+  void SetUp() override {
+    GpuForward::SetUp();
+    if (!IsSkipped() && !testing::has_own_convolution(gpu))
+      GTEST_SKIP() << "not a GPU of compute capability 9.0, or a build "
+                      "without kernels for it";
+  }
+
+  static std::unique_ptr<Classifier> wide_network(
+      at::Device device, Precision precision = Precision::kFloat32) {
+    ResNetSpec spec;
+    spec.widths = {64, 128};
+    spec.blocks = {2, 2};
+    use_precision(precision, device);
+    return make_resnet(spec, random_resnet_state(spec, Rng(1)).to(device),
+                       {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}}, precision);
+  }
+
+  // Patches of colour, so that no two images look alike.
+  static at::Tensor wide_images() {
+    Rng rng(2);
+    return (random_uniform(rng, {16, 3, 8, 8}) * 255)
+        .to(at::kByte)
+        .repeat_interleave(4, 2)
+        .repeat_interleave(4, 3);
+  }
+
+  struct Results {
+    at::Tensor logits, gradient;  // on the CPU
+    int64_t own_convolutions;     // that the gradient went back through
+  };
+
+  static Results results_of(const Classifier& model, const at::Tensor& input) {
+    ModelState state = model.source().clone_norm();
+    state.affine = as_leaf(state.affine);
+    const at::Tensor logits =
+        model.forward(input, state, NormStats::batch()).logits;
+    const int64_t own = count_nodes(logits, "PackedConvolution");
+    return {logits.detach().cpu(),
+            gradient_of(entropy(logits).mean(), state.affine).cpu(), own};
+  }
+
+  // Of what LibTorch will go back through.
+  static int64_t count_nodes(const at::Tensor& output,
+                             const std::string& name) {
+    std::set<const torch::autograd::Node*> seen{nullptr};
+    std::vector<const torch::autograd::Node*> open{output.grad_fn().get()};
+    int64_t count = 0;
+    while (!open.empty()) {
+      const auto* node = open.back();
+      open.pop_back();
+      if (!seen.insert(node).second) continue;
+      if (node->name().find(name) != std::string::npos) ++count;
+      for (const auto& edge : node->next_edges())
+        open.push_back(edge.function.get());
+    }
+    return count;
+  }
+
+  static double difference(const at::Tensor& found,
+                           const at::Tensor& expected) {
+    return ((found - expected).abs().max() / expected.abs().max())
+        .item<double>();
+  }
+};
+
+// Rounded by hand on a CPU, logits of such networks moved by up to 5e-4 of the
+// largest (bf16: 2e-3) and gradients, whose ReLUs switch, by 5e-3 (1.5e-2).
+TEST_F(GpuWideForward, ThroughOurOwnConvolutionsIsTheCpus) {
+  constexpr int64_t kWithStrideOne = 7;  // of the blocks' eight
+  const at::Tensor input = wide_images();
+  const Results wanted = results_of(*wide_network(at::kCPU), input);
+  EXPECT_EQ(wanted.own_convolutions, 0);
+  for (const Precision precision : {Precision::kTf32, Precision::kBfloat16}) {
+    SCOPED_TRACE(to_text(precision));
+    const bool fine = precision == Precision::kTf32;
+    const Results coarse =
+        results_of(*wide_network(gpu, precision), input.to(gpu));
+    EXPECT_EQ(coarse.own_convolutions, kWithStrideOne);
+    EXPECT_LT(difference(coarse.logits, wanted.logits), fine ? 3e-3 : 1e-2);
+    EXPECT_LT(difference(coarse.gradient, wanted.gradient), fine ? 1e-2 : 5e-2);
+  }
 }
 
 TEST_F(GpuForward, PixelRowsAreTheNormalisedBytes) {

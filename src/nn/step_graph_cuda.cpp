@@ -6,6 +6,8 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/util/Exception.h>
 
 #include "sotta/core/error.h"
 #include "sotta/core/log.h"
@@ -14,6 +16,22 @@
 #include "sotta/nn/step_graph.h"
 
 namespace sotta {
+namespace {
+
+using Pool = decltype(at::cuda::graph_pool_handle());
+
+// LibTorch tells its allocator of the end of a recording only if CUDA did not
+// give it up. Until then no unused memory goes back to the device.
+void end_for_allocator(c10::DeviceIndex device, const Pool& pool) {
+  try {
+    c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool);
+    c10::cuda::CUDACachingAllocator::releasePool(device, pool);
+  } catch (const c10::Error&) {
+    // It knows, or has never heard of the recording.
+  }
+}
+
+}  // namespace
 
 struct StepGraph::Recording {
   at::cuda::CUDAGraph graph;
@@ -48,9 +66,10 @@ bool StepGraph::record() {
                                    ? cuda.getStreamFromGlobalPool(device_)
                                    : current);
   auto recording = std::make_unique<Recording>();
+  const Pool pool = at::cuda::graph_pool_handle();
   try {
     // Other threads may go on with theirs.
-    recording->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    recording->graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
     work_();
     recording->graph.capture_end();
   } catch (const std::exception& error) {
@@ -58,8 +77,10 @@ bool StepGraph::record() {
     try {
       recording->graph.capture_end();
     } catch (const std::exception&) {
-      // Says again that the recording failed. LibTorch's allocator has not been
-      // told of the end and asks the graph for ever, which must stay for it.
+      // Says again that the recording failed.
+      end_for_allocator(aside.current_device().index(), pool);
+      // The allocator of the host's memory has not been told either, cannot be
+      // in every version, and may ask the graph for ever, which stays for it.
       static_cast<void>(recording.release());
     }
     if (is_out_of_memory(error)) throw;

@@ -1,10 +1,16 @@
 #include "sotta/nn/step_graph.h"
 
+#ifdef SOTTA_CUDA_HEADERS
+#include <c10/cuda/CUDACachingAllocator.h>
+#endif
+
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -16,12 +22,36 @@
 namespace sotta {
 namespace {
 
+#ifdef SOTTA_CUDA_HEADERS
+
+constexpr bool kCanRecord = true;
+
+// What LibTorch holds of the device's memory when it has to give back all that
+// it can.
+int64_t bytes_held(at::Device device) {
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  return c10::cuda::CUDACachingAllocator::getDeviceStats(device.index())
+      .reserved_bytes[0]
+      .current;
+}
+
+#else
+
+constexpr bool kCanRecord = false;
+
+int64_t bytes_held(at::Device /*device*/) {
+  return 0;
+}
+
+#endif
+
 // Work that adds 2 * input + 1 to a sum, recorded in its second run.
 class GpuStepGraph : public testing::OnGpu {
  protected:
   void SetUp() override {
     OnGpu::SetUp();
     if (IsSkipped()) return;
+    if (!kCanRecord) GTEST_SKIP() << "built without CUDA's headers";
     input_ = at::zeros({1000}, gpu);
     sum_ = at::zeros({1000}, gpu);
     set_log_sink(
@@ -84,6 +114,18 @@ TEST_F(GpuStepGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
   run_five_times([this] { wait_for(gpu); });
   expect_plain_runs();
   expect_replays();
+}
+
+TEST_F(GpuStepGraph, MemoryOfARecordingThatWasGivenUpComesBack) {
+  constexpr int64_t kMuch = int64_t{1} << 28;
+  const int64_t before = bytes_held(gpu);
+  run_five_times([this] {
+    const at::Tensor large =
+        at::empty({kMuch}, at::TensorOptions(gpu).dtype(at::kByte));
+    wait_for(gpu);
+  });
+  expect_plain_runs();
+  EXPECT_LT(bytes_held(gpu) - before, kMuch / 2);
 }
 
 }  // namespace

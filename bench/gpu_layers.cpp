@@ -1,0 +1,107 @@
+// The 3x3 convolutions of ResNet18-CIFAR with stride 1 on a GPU, 64 images:
+// microseconds of our own kernel and of LibTorch's (cuDNN's fastest of a few),
+// medians of paired runs and of their ratios. Each run is a row of them,
+// recorded and replayed: none waits for the program, and ours may begin while
+// the one in front ends.
+//   gpu_layers [DEVICE, default cuda]
+#include <cstdio>
+#include <exception>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/core/error.h"
+#include "sotta/core/rng.h"
+#include "sotta/nn/convolution.h"
+#include "sotta/nn/device.h"
+#include "sotta/nn/precision.h"
+#include "sotta/nn/random_tensor.h"
+#include "sotta/nn/step_graph.h"
+#include "sotta/nn/tuned_convolutions.h"
+
+#include "bench/paired.h"
+
+namespace sotta::bench {
+namespace {
+
+constexpr int kImages = 64;
+constexpr int kRow = 50;
+constexpr int kReplays = 4;  // in a run
+constexpr int kRuns = 101;
+
+struct Layer {
+  int channels, side;
+};
+
+at::Tensor drawn(at::IntArrayRef shape, at::Device device,
+                 at::ScalarType type) {
+  Rng rng(1);
+  return random_normal(rng, shape)
+      .to(device, type)
+      .contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+void show(const Layer& layer, at::Device gpu, Precision precision) {
+  const auto type =
+      precision == Precision::kBfloat16 ? at::kBFloat16 : at::kFloat;
+  const at::Tensor input =
+      drawn({kImages, layer.channels, layer.side, layer.side}, gpu, type);
+  const at::Tensor kernels =
+      drawn({layer.channels, layer.channels, 3, 3}, gpu, type);
+  const PackedKernels packed = packed_kernels(kernels);
+  require(packed.there.defined(), "gpu_layers",
+          "needs a GPU of compute capability 9.0 and a build with kernels");
+
+  const auto row_of = [&](const PackedKernels& those) {
+    return [&] {
+      for (int i = 0; i < kRow; ++i)
+        convolution(input, kernels, /*stride=*/1, /*padding=*/1, those);
+    };
+  };
+  const PackedKernels none;
+  StepGraph ours(row_of(packed), gpu, /*replay=*/true, /*plain_runs=*/1);
+  StepGraph libtorchs(row_of(none), gpu, /*replay=*/true, /*plain_runs=*/1);
+  const auto run = [&](StepGraph& row) {
+    return [&] {
+      for (int i = 0; i < kReplays; ++i)
+        row.run();
+      wait_for(gpu);
+    };
+  };
+  run(ours)();  // set up and recorded
+  run(libtorchs)();
+  Paired times;
+  for (int i = 0; i < kRuns; ++i)
+    times.run(run(ours), run(libtorchs));
+
+  const double each = 1e3 / (kRow * kReplays);  // microseconds of a run's ms
+  const double flops = 2.0 * 9 * kImages * layer.side * layer.side *
+                       layer.channels * layer.channels;
+  std::printf(
+      "%s, %3d channels, %2dx%-2d: ours %6.2f us (%3.0f TFLOP/s), LibTorch "
+      "%6.2f us, ratio %.2f\n",
+      to_text(precision), layer.channels, layer.side, layer.side,
+      times.first_ms() * each, flops / (times.first_ms() * each) * 1e-6,
+      times.second_ms() * each, times.ratio());
+}
+
+void show_all(const char* device) {
+  const at::Device gpu = parse_device(device);
+  require(gpu.is_cuda(), "gpu_layers", "needs a GPU");
+  const TunedConvolutions tuned;
+  for (const Precision precision : {Precision::kTf32, Precision::kBfloat16}) {
+    use_precision(precision, gpu);
+    for (const Layer& layer :
+         {Layer{64, 32}, Layer{128, 16}, Layer{256, 8}, Layer{512, 4}})
+      show(layer, gpu, precision);
+  }
+}
+
+}  // namespace
+}  // namespace sotta::bench
+
+int main(int argc, char** argv) try {
+  sotta::bench::show_all(argc > 1 ? argv[1] : "cuda");
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "gpu_layers: %s\n", error.what());
+  return 2;
+}

@@ -14,6 +14,7 @@
 #include "nn/conv3x3.h"
 #include "nn/conv3x3_plan.cuh"
 #include "nn/early_launch.cuh"
+#include "nn/norm_grid.h"
 
 namespace sotta {
 namespace {
@@ -190,9 +191,8 @@ at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed) {
   const at::Tensor output =
       at::empty({layer.images, layer.to, layer.height, layer.width},
                 input.options(), at::MemoryFormat::ChannelsLast);
-  Plan made =
-      plan(layer, attribute(cudaDevAttrMultiProcessorCount, input.device()),
-           most_shared_bytes(input.device()));
+  Plan made = plan(layer, multiprocessors(input.device()),
+                   most_shared_bytes(input.device()));
   require(made.pass.rows_ahead >= kFewestRows, "convolution",
           "this GPU has too little shared memory");
   made.pass.input = describe(input, layer, made.pass);

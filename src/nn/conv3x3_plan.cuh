@@ -15,14 +15,14 @@ struct Layer {
   int chunk;     // channels in kLine bytes
 };
 
-// Tiles are 16x16 pixels of an image, four images of 8x8 or 16 of 4x4.
+// Tiles are 16x16 pixels of an image, four images of 8x8 or 16 of 4x4. Channels
+// are those of packed kernels, always whole chunks and blocks.
 inline bool covers(const Layer& layer) {
   const bool large = layer.height > 0 && layer.height % 16 == 0 &&
                      layer.width > 0 && layer.width % 16 == 0;
   const bool small =
       layer.height == layer.width && (layer.height == 8 || layer.height == 4);
   return (large || small) && layer.images > 0 && layer.images % 16 == 0 &&
-         layer.from % layer.chunk == 0 && layer.to % kPacked == 0 &&
          int64_t{layer.images} * layer.height * layer.width < (1 << 30);
 }
 

@@ -1,5 +1,7 @@
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -34,7 +36,26 @@ void end_for_allocator(c10::DeviceIndex device, const Pool& pool) {
 }  // namespace
 
 struct StepGraph::Recording {
-  at::cuda::CUDAGraph graph;
+  Recording() : graph(std::in_place) {}
+  ~Recording() {
+    const std::lock_guard<std::mutex> alone(registering());
+    graph.reset();
+  }
+
+  void begin(const Pool& pool) {
+    const std::lock_guard<std::mutex> alone(registering());
+    // Other threads may go on with theirs.
+    graph->capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+  }
+
+  // Graphs sign on with the device's random generator and off again, which
+  // keeps a list of them without a lock of its own.
+  static std::mutex& registering() {
+    static std::mutex mutex;
+    return mutex;
+  }
+
+  std::optional<at::cuda::CUDAGraph> graph;
 };
 
 StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay,
@@ -47,9 +68,9 @@ StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay,
 StepGraph::~StepGraph() = default;
 
 void StepGraph::run() {
-  if (recording_) return recording_->graph.replay();
+  if (recording_) return recording_->graph->replay();
   if (replay_ && plain_runs_ <= 0 && record())
-    return recording_->graph.replay();
+    return recording_->graph->replay();
   work_();
   --plain_runs_;
 }
@@ -68,14 +89,13 @@ bool StepGraph::record() {
   auto recording = std::make_unique<Recording>();
   const Pool pool = at::cuda::graph_pool_handle();
   try {
-    // Other threads may go on with theirs.
-    recording->graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+    recording->begin(pool);
     work_();
-    recording->graph.capture_end();
+    recording->graph->capture_end();
   } catch (const std::exception& error) {
     // Ended in any case: the stream is needed for what comes next.
     try {
-      recording->graph.capture_end();
+      recording->graph->capture_end();
     } catch (const std::exception&) {
       // Says again that the recording failed.
       end_for_allocator(aside.current_device().index(), pool);

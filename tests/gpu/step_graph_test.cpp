@@ -8,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -15,7 +16,9 @@
 #include <gtest/gtest.h>
 
 #include "sotta/core/log.h"
+#include "sotta/core/threads.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/device_queue.h"
 
 #include "tests/gpu/on_gpu.h"
 
@@ -114,6 +117,23 @@ TEST_F(GpuStepGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
   run_five_times([this] { wait_for(gpu); });
   expect_plain_runs();
   expect_replays();
+}
+
+TEST_F(GpuStepGraph, ThreadsMakeAndDropRecordingsSideBySide) {
+  constexpr int64_t kThreads = 8;
+  std::vector<at::Tensor> sums(kThreads);
+  run_in_threads(kThreads, kThreads, [&](int64_t i) {
+    const OwnQueue queue(gpu);
+    at::Tensor& sum = sums[static_cast<size_t>(i)] = at::zeros({1000}, gpu);
+    for (int again = 0; again < 100; ++again) {
+      StepGraph graph([&] { sum += 1; }, gpu, /*replay=*/true,
+                      /*plain_runs=*/0);
+      graph.run();
+    }
+    wait_for(gpu);
+  });
+  for (const at::Tensor& sum : sums)
+    EXPECT_EQ(sum.sum().item<float>(), 100 * 1000);
 }
 
 TEST_F(GpuStepGraph, MemoryOfARecordingThatWasGivenUpComesBack) {

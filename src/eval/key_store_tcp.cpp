@@ -41,7 +41,7 @@ class TcpKeyStore : public KeyStore {
       // Its answer means that rank 0 has taken both of our connections in. One
       // still waiting when rank 0 goes is reset, and LibTorch 1.13's watching
       // thread then ends the whole process.
-      store_->add("sotta/hello", 1);
+      greet();
     };
     guarded(connect, store.isServer ? kNoPort : kUnreachable);
   }
@@ -56,7 +56,10 @@ class TcpKeyStore : public KeyStore {
   }
 
   void set(const std::string& key, const std::string& value) override {
-    guarded([&] { store_->set(key, to_bytes(value)); });
+    guarded([&] {
+      store_->set(key, to_bytes(value));
+      greet();
+    });
   }
 
   int64_t add(const std::string& key, int64_t amount) override {
@@ -66,6 +69,10 @@ class TcpKeyStore : public KeyStore {
   }
 
  private:
+  // Setting a value has no answer. Rank 0 answers in order, so that of a
+  // greeting means that all before it has arrived.
+  void greet() { store_->add("sotta/hello", 1); }
+
   // The store's own exceptions are of several kinds and speak of sockets.
   template <class Call>
   void guarded(const Call& call, const char* problem = kUnreachable) {

@@ -53,7 +53,7 @@ struct Kind {
 void show_winograd(const Kind& kind) {
   const int64_t positions = positions_of(kind.tiling);
   const int64_t results =
-      kind.extent * step_out(kind.tiling) / step_in(kind.tiling);
+      kind.extent * step_out(kind.tiling).down / step_in(kind.tiling).down;
   const Planes input{kImages, kind.inputs, kind.extent, kind.extent};
   const Planes output{kImages, kind.outputs, results, results};
   const int64_t all = kImages * tiles_of_image(input, step_in(kind.tiling));

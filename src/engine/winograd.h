@@ -26,24 +26,37 @@ enum class Tiling {
 
 // Products of a tile.
 constexpr int64_t positions_of(Tiling tiling) {
-  return tiling == Tiling::kSame ? 36 : tiling == Tiling::kPlain ? 16 : 81;
+  switch (tiling) {
+    case Tiling::kSame:
+      return 6 * 6;
+    case Tiling::kPlain:
+      return 4 * 4;
+    case Tiling::kHalving:
+    case Tiling::kDoubling:
+      break;
+  }
+  return 9 * 9;
 }
 
-// Pixels from tile to tile along a line, where it is read and where it is
-// written.
-constexpr int64_t step_in(Tiling tiling) {
-  return tiling == Tiling::kHalving ? 8 : 4;
+// Pixels from tile to tile, where they are read and where they are written.
+struct Step {
+  int64_t down = 0;
+  int64_t across = 0;
+};
+constexpr Step step_in(Tiling tiling) {
+  return tiling == Tiling::kHalving ? Step{8, 8} : Step{4, 4};
 }
-constexpr int64_t step_out(Tiling tiling) {
-  return tiling == Tiling::kDoubling ? 8 : 4;
+constexpr Step step_out(Tiling tiling) {
+  return tiling == Tiling::kDoubling ? Step{8, 8} : Step{4, 4};
 }
 
 // Tiles are numbered image by image, row by row.
 constexpr int64_t tiles_along(int64_t extent, int64_t step) {
   return (extent + step - 1) / step;
 }
-constexpr int64_t tiles_of_image(const Planes& planes, int64_t step) {
-  return tiles_along(planes.height, step) * tiles_along(planes.width, step);
+constexpr int64_t tiles_of_image(const Planes& planes, Step step) {
+  return tiles_along(planes.height, step.down) *
+         tiles_along(planes.width, step.across);
 }
 
 // Transformed values of some tiles: [positions][tiles][channels], with a gap

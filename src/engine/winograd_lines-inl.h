@@ -1,8 +1,9 @@
-// Winograd's transforms along a line, one struct for each Tiling:
+// Winograd's transforms along a line:
 //   inputs()   kReads pixels, of which kLead lie before the tile, to kValues
 //   outputs()  kValues products to kWrites pixels
 //   kernels()  kTaps numbers of a kernel to kKernels values
-// A tile's transform is one along its columns and one along its rows.
+// A tile's transform is one down its columns and one across its rows; LinesOf
+// says which, one for each Tiling.
 #if defined(SOTTA_ENGINE_WINOGRAD_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SOTTA_ENGINE_WINOGRAD_LINES_INL_H_
 #undef SOTTA_ENGINE_WINOGRAD_LINES_INL_H_
@@ -72,7 +73,6 @@ HWY_INLINE void three_tap_kernels(const Vec* in, Vec* out) {
 }
 
 struct SameLine {
-  static constexpr Tiling kTiling = Tiling::kSame;
   static constexpr int kReads = 6, kLead = 1, kValues = 6, kWrites = 4;
   static constexpr int kTaps = 3, kKernels = 6;
 
@@ -105,7 +105,6 @@ struct StridedKernels {
 };
 
 struct HalvingLine : StridedKernels {
-  static constexpr Tiling kTiling = Tiling::kHalving;
   static constexpr int kReads = 9, kLead = 1, kValues = 9, kWrites = 4;
 
   static HWY_INLINE void inputs(const Vec* in, Vec* out) {
@@ -124,7 +123,6 @@ struct HalvingLine : StridedKernels {
 };
 
 struct DoublingLine : StridedKernels {
-  static constexpr Tiling kTiling = Tiling::kDoubling;
   static constexpr int kReads = 5, kLead = 0, kValues = 9, kWrites = 8;
 
   static HWY_INLINE void inputs(const Vec* in, Vec* out) {
@@ -145,7 +143,6 @@ struct DoublingLine : StridedKernels {
 };
 
 struct PlainLine {
-  static constexpr Tiling kTiling = Tiling::kPlain;
   static constexpr int kReads = 4, kLead = 0, kValues = 4, kWrites = 4;
   static constexpr int kTaps = 1, kKernels = 1;
 
@@ -158,29 +155,36 @@ struct PlainLine {
   static HWY_INLINE void kernels(const Vec* in, Vec* out) { out[0] = in[0]; }
 };
 
-// Calls work(line) with the struct of a tiling.
+template <Tiling kOf, class DownLine, class AcrossLine = DownLine>
+struct LinesOf {
+  static constexpr Tiling kTiling = kOf;
+  using Down = DownLine;
+  using Across = AcrossLine;
+};
+
+// Calls work(lines) with those of a tiling.
 template <class Work>
 HWY_INLINE void with_lines(Tiling tiling, const Work& work) {
   switch (tiling) {
     case Tiling::kSame:
-      return work(SameLine());
+      return work(LinesOf<Tiling::kSame, SameLine>());
     case Tiling::kHalving:
-      return work(HalvingLine());
+      return work(LinesOf<Tiling::kHalving, HalvingLine>());
     case Tiling::kDoubling:
-      return work(DoublingLine());
+      return work(LinesOf<Tiling::kDoubling, DoublingLine>());
     case Tiling::kPlain:
-      return work(PlainLine());
+      return work(LinesOf<Tiling::kPlain, PlainLine>());
   }
 }
 
-// A tile's place among planes in which tiles lie `step` pixels apart.
+// A tile's place among planes in which tiles lie `step` apart.
 struct TilePlace {
-  TilePlace(const Planes& planes, int64_t step, int64_t tile) {
-    const int64_t columns = tiles_along(planes.width, step);
+  TilePlace(const Planes& planes, Step step, int64_t tile) {
+    const int64_t columns = tiles_along(planes.width, step.across);
     const int64_t per_image = tiles_of_image(planes, step);
     image = tile / per_image;
-    row = tile % per_image / columns * step;
-    column = tile % columns * step;
+    row = tile % per_image / columns * step.down;
+    column = tile % columns * step.across;
   }
 
   int64_t image, row, column;

@@ -14,31 +14,33 @@ HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
 // Hands the outputs of one tile to `sink`, those outside the image excepted.
-template <class Line, class Output>
+template <class Lines, class Output>
 HWY_INLINE void untransform_tile(Output& sink, const Planes& planes,
                                  const TilePlace& place, int64_t corner,
                                  const float* from, int64_t stride) {
-  Vec half[Line::kWrites][Line::kValues];
-  for (int64_t j = 0; j < Line::kValues; ++j) {
-    Vec in[Line::kValues], out[Line::kWrites];
+  using Down = typename Lines::Down;
+  using Across = typename Lines::Across;
+  Vec half[Down::kWrites][Across::kValues];
+  for (int64_t j = 0; j < Across::kValues; ++j) {
+    Vec in[Down::kValues], out[Down::kWrites];
     SOTTA_UNROLL
-    for (int64_t i = 0; i < Line::kValues; ++i)
-      in[i] = load(from + (Line::kValues * i + j) * stride);
-    Line::outputs(in, out);
+    for (int64_t i = 0; i < Down::kValues; ++i)
+      in[i] = load(from + (Across::kValues * i + j) * stride);
+    Down::outputs(in, out);
     SOTTA_UNROLL
-    for (int64_t i = 0; i < Line::kWrites; ++i)
+    for (int64_t i = 0; i < Down::kWrites; ++i)
       half[i][j] = out[i];
   }
-  constexpr int64_t kWrites = Line::kWrites;
-  const int64_t rows = HWY_MIN(kWrites, planes.height - place.row);
-  const int64_t columns = HWY_MIN(kWrites, planes.width - place.column);
+  constexpr int64_t kRows = Down::kWrites, kColumns = Across::kWrites;
+  const int64_t rows = HWY_MIN(kRows, planes.height - place.row);
+  const int64_t columns = HWY_MIN(kColumns, planes.width - place.column);
   for (int64_t i = 0; i < rows; ++i) {
-    Vec out[kWrites];
-    Line::outputs(half[i], out);
+    Vec out[kColumns];
+    Across::outputs(half[i], out);
     const int64_t offset = corner + i * planes.width * kBlock;
-    if (columns == kWrites) {
+    if (columns == kColumns) {
       SOTTA_UNROLL
-      for (int64_t j = 0; j < kWrites; ++j)
+      for (int64_t j = 0; j < kColumns; ++j)
         sink(offset + j * kBlock, out[j]);
     } else {
       for (int64_t j = 0; j < columns; ++j)
@@ -47,11 +49,12 @@ HWY_INLINE void untransform_tile(Output& sink, const Planes& planes,
   }
 }
 
-template <class Line, class Output>
+template <class Lines, class Output>
 HWY_INLINE void untransform_block(Output sink, const Planes& planes,
                                   Range tiles, Range group, int64_t channel,
                                   const float* products) {
-  constexpr int64_t kTiles = kOutputsPerSum / (Line::kWrites * Line::kWrites);
+  constexpr int64_t kTiles =
+      kOutputsPerSum / (Lines::Down::kWrites * Lines::Across::kWrites);
   const int64_t stride = position_stride(tiles.size(), group.size());
   const float* from = products +
                       (channel - group.begin) / kBlock * tiles.size() * kBlock +
@@ -60,12 +63,12 @@ HWY_INLINE void untransform_block(Output sink, const Planes& planes,
     sink.begin(channel);
     const int64_t last = HWY_MIN(first + kTiles, tiles.end);
     for (int64_t t = first; t < last; ++t) {
-      const TilePlace place(planes, Line::kWrites, t);
+      const TilePlace place(planes, step_out(Lines::kTiling), t);
       const int64_t corner =
           place.image * planes.image() + channel / kBlock * planes.plane() +
           channel % kBlock + (place.row * planes.width + place.column) * kBlock;
-      untransform_tile<Line>(sink, planes, place, corner,
-                             from + (t - tiles.begin) * kBlock, stride);
+      untransform_tile<Lines>(sink, planes, place, corner,
+                              from + (t - tiles.begin) * kBlock, stride);
     }
     sink.end(channel);
   }
@@ -73,11 +76,11 @@ HWY_INLINE void untransform_block(Output sink, const Planes& planes,
 
 void output(Tiling tiling, const Sink& sink, const Planes& planes, Range tiles,
             Range group, const float* products) {
-  with_lines(tiling, [&](auto line) HWY_ATTR {
+  with_lines(tiling, [&](auto lines) HWY_ATTR {
     with_sink(sink, [&](auto functor) HWY_ATTR {
       for (int64_t c = group.begin; c < group.end; c += kLanes)
-        untransform_block<decltype(line)>(functor, planes, tiles, group, c,
-                                          products);
+        untransform_block<decltype(lines)>(functor, planes, tiles, group, c,
+                                           products);
     });
   });
   hwy::FlushStream();

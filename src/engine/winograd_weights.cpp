@@ -13,28 +13,31 @@ HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
 // Kernels [taps][lanes] to values `stride` apart.
-template <class Line>
+template <class Lines>
 HWY_INLINE void pack_kernels(const float* kernels, float* to, int64_t stride) {
-  constexpr int kTaps = Line::kTaps, kKernels = Line::kKernels;
-  Vec half[kKernels][kTaps];
+  using Down = typename Lines::Down;
+  using Across = typename Lines::Across;
+  constexpr int kTaps = Down::kTaps;
+  constexpr int kRows = Down::kKernels, kColumns = Across::kKernels;
+  Vec half[kRows][kTaps];
   SOTTA_UNROLL
   for (int j = 0; j < kTaps; ++j) {
-    Vec in[kTaps], out[kKernels];
+    Vec in[kTaps], out[kRows];
     SOTTA_UNROLL
     for (int i = 0; i < kTaps; ++i)
       in[i] = load(kernels + (kTaps * i + j) * kLanes);
-    Line::kernels(in, out);
+    Down::kernels(in, out);
     SOTTA_UNROLL
-    for (int i = 0; i < kKernels; ++i)
+    for (int i = 0; i < kRows; ++i)
       half[i][j] = out[i];
   }
   SOTTA_UNROLL
-  for (int i = 0; i < kKernels; ++i) {
-    Vec out[kKernels];
-    Line::kernels(half[i], out);
+  for (int i = 0; i < kRows; ++i) {
+    Vec out[kColumns];
+    Across::kernels(half[i], out);
     SOTTA_UNROLL
-    for (int j = 0; j < kKernels; ++j)
-      store(out[j], to + (kKernels * i + j) * stride);
+    for (int j = 0; j < kColumns; ++j)
+      store(out[j], to + (kColumns * i + j) * stride);
   }
 }
 
@@ -83,10 +86,10 @@ HWY_INLINE void transpose(const float* from, int64_t stride, float* to,
 constexpr int64_t kAtOnce = 8;
 
 // Kernels [inputs][taps][lanes] of some inputs, with an output in each lane.
-template <class Line>
+template <class Lines>
 HWY_INLINE void arrange_kernels(const WinogradWeights& from, int64_t output,
                                 Range inputs, float* kernels) {
-  constexpr int64_t kTaps = Line::kTaps * Line::kTaps;
+  constexpr int64_t kTaps = Lines::Down::kTaps * Lines::Across::kTaps;
   if (!from.backward) {
     const int64_t stride = from.inputs * kTaps;
     const float* first = from.weights + output * stride + inputs.begin * kTaps;
@@ -106,30 +109,30 @@ HWY_INLINE void arrange_kernels(const WinogradWeights& from, int64_t output,
   }
 }
 
-template <class Line>
+template <class Lines>
 void pack_rows(const WinogradWeights& from, Range group, Range inputs,
                float* packed) {
-  constexpr int64_t kTaps = Line::kTaps * Line::kTaps;
+  constexpr int64_t kTaps = Lines::Down::kTaps * Lines::Across::kTaps;
   HWY_ALIGN float kernels[kAtOnce * kTaps * kLanes];
   const int64_t stride = packed_stride(inputs.size(), group.size());
   for (int64_t first = inputs.begin; first < inputs.end; first += kAtOnce) {
     const Range some{first, HWY_MIN(first + kAtOnce, inputs.end)};
     for (int64_t o = 0; o < group.size(); o += kLanes) {
-      arrange_kernels<Line>(from, group.begin + o, some, kernels);
+      arrange_kernels<Lines>(from, group.begin + o, some, kernels);
       float* to = packed +
                   (o / kBlock * inputs.size() + first - inputs.begin) * kBlock +
                   o % kBlock;
       for (int64_t i = 0; i < some.size(); ++i)
-        pack_kernels<Line>(kernels + i * kTaps * kLanes, to + i * kBlock,
-                           stride);
+        pack_kernels<Lines>(kernels + i * kTaps * kLanes, to + i * kBlock,
+                            stride);
     }
   }
 }
 
 void pack_weights(const WinogradWeights& from, Range group, Range inputs,
                   float* packed) {
-  with_lines(from.tiling, [&](auto line) HWY_ATTR {
-    pack_rows<decltype(line)>(from, group, inputs, packed);
+  with_lines(from.tiling, [&](auto lines) HWY_ATTR {
+    pack_rows<decltype(lines)>(from, group, inputs, packed);
   });
 }
 

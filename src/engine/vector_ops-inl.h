@@ -14,11 +14,12 @@
 #include "engine/planes.h"
 
 #ifndef SOTTA_UNROLL
-// Small loops over arrays of vectors: only unrolled do these stay in registers.
+// Small loops over arrays of vectors, at most ten: only unrolled do these stay
+// in registers.
 #ifdef __clang__
 #define SOTTA_UNROLL _Pragma("unroll")
 #else
-#define SOTTA_UNROLL _Pragma("GCC unroll 9")
+#define SOTTA_UNROLL _Pragma("GCC unroll 10")
 #endif
 #endif
 
@@ -42,6 +43,10 @@ HWY_INLINE Vec zero() {
 
 HWY_INLINE Vec all(float value) {
   return hn::Set(Tag(), value);
+}
+
+HWY_INLINE Vec exactly(double value) {
+  return all(static_cast<float>(value));
 }
 
 // max(value, 0), and NaN for NaN: guards look for it. Of two operands of which

@@ -13,15 +13,21 @@ constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB
 
 // Transformed weights beyond this are not kept: those of ResNet18's last stage
 // would take as much memory as all activations. A worker makes them on the way,
-// for few enough inputs at a time to find them near by: 1.2 MB.
-constexpr int64_t kKeptWeights = 3 << 20;  // numbers: 12 MB
+// for few enough inputs at a time to find them near by: 1.2 MB. Wide tiles have
+// more, so such layers do without.
+constexpr int64_t kKeptWeights = 3 << 20;  // numbers of 6x6 kernels: 12 MB
 constexpr int64_t kInputsPacked = 128;
+
+bool are_kept(const ConvShape& shape) {
+  return shape.inputs * shape.outputs * packed_positions(Tiling::kSame) <=
+         kKeptWeights;
+}
 
 // Tiles that a worker who goes apart takes at once, and workers who go
 // together; those of a stride of 2 have more products.
 constexpr int64_t kTilesApart = 24;
 constexpr int64_t tiles_together(Tiling tiling) {
-  return tiling == Tiling::kSame ? 128 : 64;
+  return tiling == Tiling::kSame || tiling == Tiling::kWide ? 128 : 64;
 }
 
 // Images of one piece of work.
@@ -330,13 +336,20 @@ void plan_shortcut(Direction& direction) {
   }
 }
 
+// Whether wide tiles have fewer products: not at widths of up to 4, 9 to 12 and
+// 17 to 20, where half of the last one is empty.
+bool wide_pays(const Planes& input) {
+  const auto products = [&](Tiling tiling) {
+    return positions_of(tiling) * tiles_of_image(input, step_in(tiling));
+  };
+  return products(Tiling::kWide) < products(Tiling::kSame);
+}
+
 }  // namespace
 
 WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
                              bool keep_transformed)
-    : keep_(keep_transformed &&
-            shape.inputs * shape.outputs * packed_positions(Tiling::kSame) <=
-                kKeptWeights) {
+    : keep_(keep_transformed && are_kept(shape)) {
   const bool strided = shape.stride > 1;
   const auto prepare = [&](Direction& direction, Tiling tiling, bool backward) {
     direction.main = {weights.main, shape.outputs, shape.inputs, tiling,
@@ -349,6 +362,13 @@ WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
   };
   prepare(forward_, strided ? Tiling::kHalving : Tiling::kSame, false);
   prepare(backward_, strided ? Tiling::kDoubling : Tiling::kSame, true);
+  // With keep_transformed off too: the same bits come out.
+  if (!strided && are_kept(shape)) prepare(wide_backward_, Tiling::kWide, true);
+}
+
+void WinogradLayer::backward(const ConvCall& call, const Crew& crew) const {
+  const bool wide = !wide_backward_.products.empty() && wide_pays(call.input);
+  run(call, crew, wide ? wide_backward_ : backward_);
 }
 
 void WinogradLayer::run(const ConvCall& call, const Crew& crew,

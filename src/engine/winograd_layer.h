@@ -16,8 +16,9 @@ class WinogradLayer {
  public:
   // `weights` [outputs][inputs][3][3], and a shortcut's [outputs][inputs], must
   // outlive the layer. Transformed weights take four times the weights' memory
-  // in either direction, from the first use on; with `keep_transformed` off,
-  // and for the widest layers, they are made anew for each call.
+  // in either direction, those of wide tiles seven times, from the first use
+  // on; with `keep_transformed` off, and for the widest layers, they are made
+  // anew for each call.
   struct Weights {
     const float* main = nullptr;
     const float* shortcut = nullptr;  // with a stride of 2: may be there
@@ -29,9 +30,7 @@ class WinogradLayer {
     run(call, crew, forward_);
   }
   // The gradient with respect to the input from that of the output.
-  void backward(const ConvCall& call, const Crew& crew) const {
-    run(call, crew, backward_);
-  }
+  void backward(const ConvCall& call, const Crew& crew) const;
 
   // A position's product: a sum of one or two terms, each of some position's
   // transformed inputs and weights.
@@ -61,6 +60,7 @@ class WinogradLayer {
 
   bool keep_;
   Direction forward_, backward_;
+  Direction wide_backward_;  // has products if there are wide tiles
 };
 
 }  // namespace sotta::engine

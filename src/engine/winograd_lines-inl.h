@@ -13,6 +13,7 @@
 
 #include "engine/vector_ops-inl.h"
 #include "engine/winograd.h"
+#include "engine/winograd_wide_line-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
@@ -20,10 +21,6 @@ namespace sotta::engine::HWY_NAMESPACE {
 // The points, beside their negatives, 0 and infinity.
 constexpr double kNear = 0.625, kFar = 1.5;
 constexpr double kNear2 = kNear * kNear, kFar2 = kFar * kFar;
-
-HWY_INLINE Vec exactly(double value) {
-  return all(static_cast<float>(value));
-}
 
 // Two taps, four outputs: five inputs to the values at the points other than 0.
 HWY_INLINE void two_tap_inputs(const Vec* in, Vec* out) {
@@ -168,6 +165,8 @@ HWY_INLINE void with_lines(Tiling tiling, const Work& work) {
   switch (tiling) {
     case Tiling::kSame:
       return work(LinesOf<Tiling::kSame, SameLine>());
+    case Tiling::kWide:
+      return work(LinesOf<Tiling::kWide, SameLine, WideLine>());
     case Tiling::kHalving:
       return work(LinesOf<Tiling::kHalving, HalvingLine>());
     case Tiling::kDoubling:

@@ -12,9 +12,10 @@ namespace sotta::engine {
 // A convolution of five random images from 32 to 16 channels that takes sums
 // of its results.
 struct SummedCall {
-  SummedCall() {
+  explicit SummedCall(int64_t width = 12)
+      : images(random_array({5, 32, 12, width}, 1)) {
     call.input = images.sizes();
-    call.output = {5, 16, 12, 12};
+    call.output = {5, 16, 12, width};
     call.source.values = input.data();
     call.sink.kind = Sink::Kind::kStatistics;
     call.sink.out = output.data();
@@ -36,9 +37,9 @@ struct SummedCall {
     return found[0];
   }
 
-  const Array images = random_array({5, 32, 12, 12}, 1);
+  const Array images;
   const FloatBuffer input = to_blocked(images);
-  const FloatBuffer output{5 * 16 * 144};
+  const FloatBuffer output{5 * 16 * 12 * images.sizes().width};
   const FloatBuffer centre = random_vector(16, 3);
   ConvCall call;
 };

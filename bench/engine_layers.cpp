@@ -1,6 +1,7 @@
 // Where the fused engine's time goes: processor milliseconds of every kind of
 // layer of ResNet18-CIFAR in one inference pass of 64 images, on one thread,
-// and what arithmetic alone would take at the speed of the multiplication.
+// and what arithmetic alone would take at the speed of the multiplication; and
+// of the layers that go back in wide tiles.
 //   engine_layers [SIMD target]
 #include <algorithm>
 #include <cstdio>
@@ -48,7 +49,35 @@ struct Kind {
   Tiling tiling;
   int64_t inputs, outputs, extent;  // of the values that are read
   int layers;
+
+  bool back() const { return tiling == Tiling::kWide; }
 };
+
+// What stands before and behind a convolution inside a block, with one `factor`
+// for all vectors.
+Source source_of(const Kind& kind, const float* values, const float* raw,
+                 const float* factor) {
+  Source source;
+  source.kind =
+      kind.back() ? Source::Kind::kNormBackward : Source::Kind::kNormRelu;
+  source.values = values;
+  source.raw = raw;
+  source.scale = source.slope = source.shift = factor;
+  return source;
+}
+
+Sink sink_of(const Kind& kind, const float* raw, const float* factor,
+             std::vector<double>& sums, float* out) {
+  sums.resize(static_cast<size_t>(kSumRows * kind.outputs));
+  Sink sink;
+  sink.kind = kind.back() ? Sink::Kind::kReluGradient : Sink::Kind::kNormRelu;
+  sink.out = out;
+  sink.scale = sink.shift = sink.centre = factor;
+  sink.raw = raw;
+  sink.sums = sums.data();
+  sink.channels = kind.outputs;
+  return sink;
+}
 
 void show_winograd(const Kind& kind) {
   const int64_t positions = positions_of(kind.tiling);
@@ -61,21 +90,19 @@ void show_winograd(const Kind& kind) {
   const int64_t left_stride = position_stride(share, kind.inputs);
   const int64_t right_stride = position_stride(share, kGroup);
   const int64_t weights_stride = packed_stride(kind.inputs, kGroup);
+  const int64_t group_size = packed_positions(kind.tiling) * weights_stride;
   const int64_t groups = kind.outputs / kGroup;
   const FloatBuffer values = random_buffer(input.size()),
+                    raw = random_buffer(input.size()),
                     left = random_buffer(positions * left_stride),
                     right = random_buffer(positions * right_stride),
-                    weights = random_buffer(36 * groups * weights_stride),
+                    weights = random_buffer(groups * group_size),
                     out(output.size()),
                     factor = random_buffer(std::max(kind.inputs, kind.outputs));
-  Source source;
-  source.kind = Source::Kind::kNormRelu;
-  source.values = values.data();
-  source.scale = source.shift = factor.data();
-  Sink sink;
-  sink.kind = Sink::Kind::kNormRelu;
-  sink.out = out.data();
-  sink.scale = sink.shift = factor.data();
+  std::vector<double> sums;
+  const Source source =
+      source_of(kind, values.data(), raw.data(), factor.data());
+  const Sink sink = sink_of(kind, raw.data(), factor.data(), sums, out.data());
   const auto every_share = [&](const auto& work) {
     return kind.layers * milliseconds([&] {
              for (int64_t t = 0; t + share <= all; t += share)
@@ -92,8 +119,8 @@ void show_winograd(const Kind& kind) {
          for (int64_t g = 0; g < groups; ++g)
            for (int64_t p = 0; p < positions; ++p) {
              const float* right_side =
-                 weights.data() +
-                 (36 * g + packed_position(kind.tiling, p)) * weights_stride;
+                 weights.data() + g * group_size +
+                 packed_position(kind.tiling, p) * weights_stride;
              winograd_multiply({share, kind.inputs, kGroup, kind.inputs},
                                left.data() + p * left_stride, right_side,
                                right.data() + p * right_stride);
@@ -132,7 +159,8 @@ void show_stem() {
 int main(int argc, char** argv) {
   if (argc > 1) use_simd_target(argv[1]);
   show_stem();
-  const auto same = Tiling::kSame, half = Tiling::kHalving;
+  const auto same = Tiling::kSame, half = Tiling::kHalving,
+             wide = Tiling::kWide;
   for (const Kind& kind :
        {Kind{"64 channels, 32x32", same, 64, 64, 32, 4},
         Kind{"64 to 128 channels, stride 2", half, 64, 128, 32, 1},
@@ -140,6 +168,9 @@ int main(int argc, char** argv) {
         Kind{"128 to 256 channels, stride 2", half, 128, 256, 16, 1},
         Kind{"256 channels, 8x8", same, 256, 256, 8, 3},
         Kind{"256 to 512 channels, stride 2", half, 256, 512, 8, 1},
-        Kind{"512 channels, 4x4", same, 512, 512, 4, 3}})
+        Kind{"512 channels, 4x4", same, 512, 512, 4, 3},
+        Kind{"64 channels, 32x32, back", wide, 64, 64, 32, 4},
+        Kind{"128 channels, 16x16, back", wide, 128, 128, 16, 3},
+        Kind{"256 channels, 8x8, back", wide, 256, 256, 8, 3}})
     show_winograd(kind);
 }

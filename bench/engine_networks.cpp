@@ -1,6 +1,8 @@
 // Predictions and adapting passes of networks beside ResNet18-CIFAR, by the
 // fused engine and by LibTorch in turn; `ratio` is the median of the paired
-// ratios, LibTorch's time over the fused engine's.
+// ratios, LibTorch's time over the fused engine's. Gradients of these random
+// networks change by as much if norm layers' parameters change in the last bit:
+// ReLUs switch.
 //   engine_networks [ROUNDS]
 #include <cstdio>
 #include <cstdlib>
@@ -36,12 +38,19 @@ at::Tensor predict(const Classifier& model, const at::Tensor& images) {
   return model.forward(images, model.source(), NormStats::running()).logits;
 }
 
-// Forward with the batch's statistics, and back to the norm layers.
-void adapt(const Classifier& model, const at::Tensor& images) {
+// Forward with the batch's statistics, and back to the norm layers: the
+// gradient of their parameters.
+at::Tensor adapt(const Classifier& model, const at::Tensor& images) {
   ModelState state = model.source();
   state.affine = as_leaf(state.affine);
   const auto result = model.forward(images, state, NormStats::batch());
-  gradient_of(entropy(result.logits).mean(), state.affine);
+  return gradient_of(entropy(result.logits).mean(), state.affine);
+}
+
+// The largest, relative to the largest number.
+double difference(const at::Tensor& found, const at::Tensor& expected) {
+  return (found - expected).abs().max().item<double>() /
+         expected.abs().max().item<double>();
 }
 
 void compare(const std::string& name, int64_t count, int64_t side,
@@ -49,12 +58,10 @@ void compare(const std::string& name, int64_t count, int64_t side,
   const auto libtorch = make(name, "libtorch"), fused = make(name, "fused");
   const at::Tensor images =
       at::randint(256, {count, 3, side, side}).to(at::kByte);
-  const at::Tensor expected = predict(*libtorch, images);
-  const double difference =
-      (predict(*fused, images) - expected).abs().max().item<double>() /
-      expected.abs().max().item<double>();
-  adapt(*libtorch, images);
-  adapt(*fused, images);
+  const double logits =
+      difference(predict(*fused, images), predict(*libtorch, images));
+  const double gradients =
+      difference(adapt(*fused, images), adapt(*libtorch, images));
 
   bench::Paired predictions, passes;
   for (int64_t i = 0; i < rounds; ++i) {
@@ -72,8 +79,9 @@ void compare(const std::string& name, int64_t count, int64_t side,
   };
   print("predicting", predictions);
   print("adapting", passes);
-  std::printf("%-18s largest difference of logits, relative: %.1e\n",
-              name.c_str(), difference);
+  std::printf(
+      "%-18s largest difference, relative: of logits %.1e, of gradients %.1e\n",
+      name.c_str(), logits, gradients);
 }
 
 }  // namespace

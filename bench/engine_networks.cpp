@@ -1,8 +1,8 @@
 // Predictions and adapting passes of networks beside ResNet18-CIFAR, by the
 // fused engine and by LibTorch in turn; `ratio` is the median of the paired
-// ratios, LibTorch's time over the fused engine's. Gradients of these random
-// networks change by as much if norm layers' parameters change in the last bit:
-// ReLUs switch.
+// ratios, LibTorch's time over the fused engine's. The difference of gradients
+// that it prints is one that LibTorch has too, beside itself, if these random
+// networks' norm layers change in the last bit: ReLUs switch.
 //   engine_networks [ROUNDS]
 #include <cstdio>
 #include <cstdlib>

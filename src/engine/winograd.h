@@ -20,9 +20,10 @@ namespace sotta::engine {
 //
 // Wide tiles are F(4, 3) down the columns and F(8, 3) across the rows: 60
 // products for 4x8 outputs, a sixth fewer. With more points rounding errors are
-// five times as large, 4e-6 of a layer's outputs instead of 8e-7. Predictions
-// would show it. Gradients do not: ReLUs whose inputs are within rounding of
-// zero change them by far more. So only the way back takes wide tiles.
+// five times as large: with 64 channels 4e-6 of a layer's outputs instead of
+// 8e-7. Predictions would show it. Gradients do not: ReLUs whose inputs are
+// within rounding of zero change them by more. So only the way back takes wide
+// tiles.
 enum class Tiling {
   kSame,      // 4x4 outputs from 6x6 inputs
   kWide,      // 4x8 outputs from 6x10 inputs, for the way back

@@ -24,7 +24,8 @@ bool are_kept(const ConvShape& shape) {
 }
 
 // Tiles that a worker who goes apart takes at once, and workers who go
-// together; those of a stride of 2 have more products.
+// together: with a stride of 2 fewer, for more products of each. Wide ones have
+// more too, but of an image there are half as many.
 constexpr int64_t kTilesApart = 24;
 constexpr int64_t tiles_together(Tiling tiling) {
   return tiling == Tiling::kSame || tiling == Tiling::kWide ? 128 : 64;

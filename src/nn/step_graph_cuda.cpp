@@ -49,7 +49,8 @@ struct StepGraph::Recording {
   }
 
   // Graphs sign on with the device's random generator and off again, which
-  // keeps a list of them without a lock of its own.
+  // keeps a list of them without a lock of its own. The end of a recording
+  // changes only what random numbers need, and none are drawn in one.
   static std::mutex& registering() {
     static std::mutex mutex;
     return mutex;

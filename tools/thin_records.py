@@ -3,16 +3,15 @@
 
 usage: thin_records.py IN.jsonl OUT.jsonl
 
-Keeps every record and every figure of it. Of the curves over the windows only
-the accuracy stays (two decimals), and for methods that screen samples what was
-admitted and what the memory held; histograms stay. Everything a table needs is
-there; figures over time other than these are not.
+Keeps every record and every figure of it. Of the curves over the windows those
+of methods that screen samples stay, what was admitted and what the memory held;
+histograms stay. Everything a report's tables and pictures need is there.
 """
 import json
 import sys
 
-ALWAYS = {"accuracy", "confidence_samples", "confidence_foreign",
-          "predicted_samples", "predicted_foreign"}
+ALWAYS = {"confidence_samples", "confidence_foreign", "predicted_samples",
+          "predicted_foreign"}
 SCREENING = {"samples", "foreign", "admitted", "admitted_foreign",
              "memory_samples", "memory_foreign"}
 

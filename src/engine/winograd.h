@@ -113,7 +113,7 @@ constexpr int64_t packed_stride(int64_t inputs, int64_t outputs) {
 // Transformed kernels are 6x6, wide ones 6x10, and the plain one's 1x1: all
 // positions of a middle tap share one.
 constexpr int64_t packed_positions(Tiling tiling) {
-  if (tiling == Tiling::kWide) return 6 * 10;
+  if (tiling == Tiling::kWide) return positions_of(tiling);
   return tiling == Tiling::kPlain ? 1 : 6 * 6;
 }
 constexpr int64_t packed_position(Tiling tiling, int64_t position) {

@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "sotta/core/output_place.h"
@@ -13,13 +16,54 @@
 namespace sotta {
 namespace {
 
+constexpr const char* kPartial = ".partial-";
+
 // Distinct among processes and among the writers of one process.
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   static std::atomic<int> counter{0};
   auto temporary = path;
-  temporary += ".partial-" + std::to_string(::getpid()) + "-" +
+  temporary += kPartial + std::to_string(::getpid()) + "-" +
                std::to_string(counter.fetch_add(1));
   return temporary;
+}
+
+// A name is kept by its folder.
+void sync_folder_of(const std::filesystem::path& path) {
+  const auto parent = path.parent_path();
+  const int folder = ::open(parent.empty() ? "." : parent.c_str(),
+                            O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) fail_to_write(path, errno);
+  const int problem = ::fsync(folder) == 0 ? 0 : errno;
+  ::close(folder);
+  if (problem != 0) fail_to_write(path, problem);
+}
+
+// A writer holds a lock on its temporary file, also one on another machine;
+// one on this machine has a living process.
+bool is_abandoned(const std::filesystem::path& temporary, long process) {
+  if (process <= 0 || ::kill(static_cast<pid_t>(process), 0) == 0 ||
+      errno != ESRCH)
+    return false;
+  const int descriptor = ::open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool unlocked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  ::close(descriptor);
+  return unlocked;
+}
+
+// Removes what writers of `path` that were killed have left beside it.
+void remove_leftovers(const std::filesystem::path& path) {
+  const std::string prefix = path.filename().string() + kPartial;
+  const auto folder =
+      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end;
+       entry != end; entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (name.compare(0, prefix.size(), prefix) != 0) continue;
+    const long process = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
+    if (is_abandoned(entry->path(), process)) ::unlink(entry->path().c_str());
+  }
 }
 
 }  // namespace
@@ -30,6 +74,8 @@ AtomicFile::AtomicFile(std::filesystem::path path)
       descriptor_(::open(temporary_.c_str(),
                          O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) fail_to_write(path_, errno);
+  ::flock(descriptor_, LOCK_EX | LOCK_NB);
+  remove_leftovers(path_);
 }
 
 AtomicFile::~AtomicFile() {
@@ -46,6 +92,12 @@ void AtomicFile::write(const void* data, size_t size) {
     begin += written;
     size -= static_cast<size_t>(written);
   }
+}
+
+void AtomicFile::commit_durably() {
+  if (::fsync(descriptor_) != 0) fail_to_write(path_, errno);
+  commit();
+  sync_folder_of(path_);
 }
 
 void AtomicFile::commit() {

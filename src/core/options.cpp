@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <system_error>
 
 #include "sotta/core/error.h"
+#include "sotta/core/nearest_name.h"
 
 namespace sotta {
 namespace {
@@ -23,27 +23,15 @@ const char* type_name(const OptionValue& value) {
   }
 }
 
+// Whether all of the text is a number; one that is too large throws.
 template <class Number>
-bool parse_whole(const std::string& text, Number& number) {
+bool parse_whole(const std::string& name, const std::string& text,
+                 Number& number) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, number);
+  require(result.ec != std::errc::result_out_of_range || result.ptr != end,
+          name, "expected a number that fits 64 bits, got \"" + text + "\"");
   return result.ec == std::errc() && result.ptr == end;
-}
-
-// Levenshtein's distance, one row at a time.
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -67,9 +55,9 @@ OptionValue parse_option(const std::string& name, const std::string& text,
     if (text == "true" || text == "on" || text == "1") return true;
     if (text == "false" || text == "off" || text == "0") return false;
   } else if (std::holds_alternative<int64_t>(like)) {
-    if (int64_t number = 0; parse_whole(text, number)) return number;
+    if (int64_t number = 0; parse_whole(name, text, number)) return number;
   } else {
-    if (double number = 0; parse_whole(text, number)) return number;
+    if (double number = 0; parse_whole(name, text, number)) return number;
   }
   fail(ErrorKind::kInvalid, name,
        std::string("expected ") + type_name(like) + ", got \"" + text + "\"");
@@ -78,17 +66,13 @@ OptionValue parse_option(const std::string& name, const std::string& text,
 void fail_unknown_name(const std::string& subject, const std::string& name,
                        const std::vector<std::string>& known) {
   std::string problem = "unknown name \"" + name + "\"";
-  const auto nearest =
-      std::min_element(known.begin(), known.end(),
-                       [&](const std::string& a, const std::string& b) {
-                         return edit_distance(a, name) < edit_distance(b, name);
-                       });
-  if (nearest != known.end()) {
-    const bool close = edit_distance(*nearest, name) <= 1 + name.size() / 3;
-    problem += close ? ", did you mean \"" + *nearest + "\"?" : ", expected ";
-    if (!close)
-      for (const auto& choice : known)
-        problem += (&choice == &known.front() ? "" : ", ") + choice;
+  const std::string nearest = nearest_name(name, known);
+  if (!nearest.empty()) {
+    problem += ", did you mean \"" + nearest + "\"?";
+  } else if (!known.empty()) {
+    problem += ", expected ";
+    for (const auto& choice : known)
+      problem += (&choice == &known.front() ? "" : ", ") + choice;
   }
   fail(ErrorKind::kInvalid, subject, problem);
 }

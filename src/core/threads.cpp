@@ -9,6 +9,8 @@
 
 #include <sched.h>
 
+#include "sotta/core/checks.h"
+
 namespace sotta {
 
 int64_t available_cores() {
@@ -16,6 +18,15 @@ int64_t available_cores() {
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
     return std::max(1, CPU_COUNT(&allowed));
   return std::max(1u, std::thread::hardware_concurrency());
+}
+
+int64_t most_threads() {
+  constexpr int64_t kPerCore = 4, kAnywhere = 64;
+  return std::max(kAnywhere, kPerCore * available_cores());
+}
+
+void require_threads(const char* name, int64_t threads, int64_t low) {
+  require_within(name, threads, low, most_threads());
 }
 
 void run_in_threads(int64_t count, int64_t threads,
@@ -34,7 +45,8 @@ void run_in_threads(int64_t count, int64_t threads,
     }
   };
   std::vector<std::thread> helpers;
-  for (int64_t i = 1; i < std::min(threads, count); ++i)
+  const int64_t most = std::min({threads, count, most_threads()});
+  for (int64_t i = 1; i < most; ++i)
     helpers.emplace_back(take_turns);
   take_turns();
   for (auto& helper : helpers)

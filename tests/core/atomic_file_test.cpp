@@ -1,11 +1,40 @@
 #include "sotta/core/atomic_file.h"
 
+#include <cerrno>
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
+
+namespace {
+
+std::vector<std::string> synced;  // "file" or "folder", in their order
+int failing_sync = 0;             // counted from 1
+
+}  // namespace
+
+// In place of the C library's: notes what is synced, and fails when told to.
+extern "C" int fsync(int descriptor) {
+  struct stat about = {};
+  ::fstat(descriptor, &about);
+  synced.emplace_back(S_ISDIR(about.st_mode) ? "folder" : "file");
+  if (static_cast<int>(synced.size()) == failing_sync) {
+    errno = EIO;
+    return -1;
+  }
+  const auto real = reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, "fsync"));
+  return real(descriptor);
+}
 
 namespace sotta {
 namespace {
@@ -43,6 +72,50 @@ TEST(AtomicFile, LeavesTheOldFileWithoutCommit) {
   EXPECT_EQ(files_in(folder), 1u);
 }
 
+TEST(AtomicFile, DurablyMeansTheFileAndThenItsName) {
+  const TempDir folder;
+  synced.clear();
+  AtomicFile file(folder / "a");
+  file.write("one", 3);
+  file.commit_durably();
+  EXPECT_EQ(synced, (std::vector<std::string>{"file", "folder"}));
+  EXPECT_EQ(read_bytes(folder / "a"), "one");
+}
+
+TEST(AtomicFile, SyncsNothingOtherwise) {
+  const TempDir folder;
+  synced.clear();
+  AtomicFile file(folder / "a");
+  file.commit();
+  EXPECT_TRUE(synced.empty());
+}
+
+TEST(AtomicFile, ADiskThatFailsLeavesTheOldFile) {
+  const TempDir folder;
+  folder.write("a", "old");
+  synced.clear();
+  failing_sync = 1;
+  expect_error(ErrorKind::kIo, "cannot be written", [&] {
+    AtomicFile file(folder / "a");
+    file.write("new", 3);
+    file.commit_durably();
+  });
+  failing_sync = 0;
+  EXPECT_EQ(read_bytes(folder / "a"), "old");
+  EXPECT_EQ(files_in(folder), 1u);
+}
+
+TEST(AtomicFile, SaysThatTheNameMayBeLost) {
+  const TempDir folder;
+  synced.clear();
+  failing_sync = 2;
+  expect_error(ErrorKind::kIo, "cannot be written", [&] {
+    AtomicFile file(folder / "a");
+    file.commit_durably();
+  });
+  failing_sync = 0;
+}
+
 TEST(AtomicFile, NamesTheFileItCannotWrite) {
   const TempDir folder;
   expect_error(ErrorKind::kIo, "absent/a: cannot be written",
@@ -57,6 +130,37 @@ TEST(AtomicFile, LeavesNothingWhenAFolderIsInTheWay) {
     file.commit();
   });
   EXPECT_EQ(files_in(folder), 1u);
+}
+
+// A process that has ended.
+std::string dead_process() {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  return std::to_string(child);
+}
+
+TEST(AtomicFile, RemovesWhatAKilledWriterLeft) {
+  const TempDir folder;
+  const std::string dead = dead_process();
+  folder.write("a.partial-" + dead + "-0", "half");
+  folder.write("b.partial-" + dead + "-0", "another file's");
+  folder.write("a.partial-" + std::to_string(getpid()) + "-9999", "alive");
+  folder.write("a.partial-x", "not ours");
+  { AtomicFile file(folder / "a"); }
+  EXPECT_FALSE(std::filesystem::exists(folder / ("a.partial-" + dead + "-0")));
+  EXPECT_EQ(files_in(folder), 3u);
+}
+
+TEST(AtomicFile, LeavesWhatAWriterElsewhereHolds) {
+  const TempDir folder;
+  const std::string name = "a.partial-" + dead_process() + "-0";
+  folder.write(name, "half");
+  const int held = open((folder / name).c_str(), O_RDONLY);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  { AtomicFile file(folder / "a"); }
+  EXPECT_TRUE(std::filesystem::exists(folder / name));
+  close(held);
 }
 
 TEST(ReplaceFile, PutsTheTextInPlaceOfTheOld) {

@@ -36,5 +36,24 @@ TEST(Error, FirstLineLeavesOutWhatFollows) {
   EXPECT_EQ(first_line(std::runtime_error("one line")), "one line");
 }
 
+TEST(Error, FirstLineIsTheFirstThatSaysSomething) {
+  EXPECT_EQ(first_line(std::runtime_error("\n\r\n  unknown type\r\nhere")),
+            "unknown type");
+}
+
+TEST(Error, FirstLineIsNeverEmpty) {
+  EXPECT_EQ(first_line(std::runtime_error("")), "no reason was given");
+  EXPECT_EQ(first_line(std::runtime_error(" \n\n")), "no reason was given");
+}
+
+TEST(Error, FirstLineIsFitForATerminal) {
+  EXPECT_EQ(first_line(std::runtime_error("a\x1b[2Jb\x7f\tc")), "a?[2Jb??c");
+  EXPECT_EQ(first_line(std::runtime_error("\xc3\xa4")), "\xc3\xa4");
+  EXPECT_EQ(first_line(std::runtime_error(std::string(400, 'x'))),
+            std::string(400, 'x'));
+  EXPECT_EQ(first_line(std::runtime_error(std::string(401, 'x'))),
+            std::string(400, 'x') + "...");
+}
+
 }  // namespace
 }  // namespace sotta

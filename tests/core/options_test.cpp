@@ -4,6 +4,8 @@
 
 #include "sotta/core/error.h"
 
+#include "tests/support/expect_error.h"
+
 namespace sotta {
 namespace {
 
@@ -77,6 +79,15 @@ TEST(Options, ParsesTextByTheTypeOfTheField) {
   EXPECT_EQ(parse_option("a", "1e-3", 0.0), OptionValue(1e-3));
   EXPECT_EQ(parse_option("a", "on", false), OptionValue(true));
   EXPECT_THROW(parse_option("a", "12x", int64_t{0}), Error);
+  EXPECT_EQ(parse_option("a", "9223372036854775807", int64_t{0}),
+            OptionValue(int64_t{9223372036854775807}));
+  for (const OptionValue& like : {OptionValue(int64_t{0}), OptionValue(0.0)}) {
+    const std::string huge = "9" + std::string(400, '0');
+    testing::expect_error(ErrorKind::kInvalid,
+                          "a: expected a number that fits 64 bits, got \"9000",
+                          [&] { parse_option("a", huge, like); });
+    EXPECT_THROW(parse_option("a", huge + "x", like), Error);
+  }
   EXPECT_THROW(parse_option("a", "", 0.0), Error);
 }
 

@@ -1,11 +1,18 @@
 #include "sotta/core/threads.h"
 
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <sched.h>
+
+#include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
@@ -29,6 +36,42 @@ TEST(AvailableCores, CountsTheAffinityMaskAndNotTheMachine) {
   }).join();
 
   EXPECT_EQ(narrowed, 1);
+}
+
+TEST(MostThreads, IsFourPerCoreAndAtLeast64) {
+  EXPECT_EQ(most_threads(), std::max<int64_t>(64, 4 * available_cores()));
+}
+
+TEST(RequireThreads, TakesBothEndsAndRefusesWhatIsBeyond) {
+  EXPECT_NO_THROW(require_threads("--jobs", 1, 1));
+  EXPECT_NO_THROW(require_threads("--jobs", most_threads(), 1));
+  for (const int64_t wrong : {int64_t{0}, most_threads() + 1})
+    testing::expect_error(ErrorKind::kInvalid,
+                          "--jobs: expected 1 to " +
+                              std::to_string(most_threads()) + ", got " +
+                              std::to_string(wrong),
+                          [&] { require_threads("--jobs", wrong, 1); });
+}
+
+// The caller begins when all other threads have been started, and these wait
+// for it in their first call: so each that there is makes one.
+TEST(RunInThreads, StartsNoMoreThanThereMayBe) {
+  const auto caller = std::this_thread::get_id();
+  std::mutex mutex;
+  std::condition_variable begun;
+  bool caller_is_here = false;
+  std::set<std::thread::id> threads;
+  run_in_threads(2 * most_threads(), 100'000, [&](int64_t) {
+    std::unique_lock lock(mutex);
+    threads.insert(std::this_thread::get_id());
+    if (std::this_thread::get_id() == caller) caller_is_here = true;
+    begun.notify_all();
+    begun.wait(lock, [&] {
+      return caller_is_here &&
+             static_cast<int64_t>(threads.size()) >= most_threads();
+    });
+  });
+  EXPECT_EQ(static_cast<int64_t>(threads.size()), most_threads());
 }
 
 TEST(RunInThreads, CallsEachNumberOnce) {

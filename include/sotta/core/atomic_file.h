@@ -8,7 +8,8 @@ namespace sotta {
 
 // A file that appears under its name only when it is whole: bytes go to a
 // temporary file beside it, which commit() renames. Without commit() nothing
-// remains. All members throw Error(kIo) when the system refuses.
+// remains; what a killed process left beside the name, the next writer of that
+// name removes. All members throw Error(kIo) when the system refuses.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -17,7 +18,14 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(const void* data, size_t size);
+
+  // Replaces the file of this name at once: after a crash of the process it is
+  // the old one or the new one, whole.
   void commit();
+
+  // The same after a power cut too: returns when the new file and its name have
+  // reached the disk.
+  void commit_durably();
 
  private:
   std::filesystem::path path_;

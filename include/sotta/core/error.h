@@ -38,7 +38,10 @@ class Error : public std::runtime_error {
 void require(bool condition, const std::string& subject,
              const std::string& problem);
 
-// What an exception says first. Libraries add lines about places in their code.
+// What an exception says first, fit for a message of one line: libraries add
+// lines about places in their code, begin with an empty one, quote bytes of a
+// file, or say nothing at all. Never empty; control characters become '?', and
+// what is longer than 400 bytes is cut.
 std::string first_line(const std::exception& error);
 
 }  // namespace sotta

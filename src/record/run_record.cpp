@@ -1,5 +1,7 @@
 #include "sotta/record/run_record.h"
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/error.h"
@@ -57,6 +59,79 @@ void from_value(const Json& value, T& field) {
   value.get_to(field);
 }
 
+// Whether the figures can be those of a run; a damaged or edited record would
+// spoil every average it is part of.
+class SenseCheck {
+ public:
+  explicit SenseCheck(const std::string& subject) : subject_(subject) {}
+
+  void within(const char* name, int64_t value, int64_t least,
+              int64_t most) const {
+    if (value < least || value > most)
+      complain(
+          name, std::to_string(value),
+          "expected " + std::to_string(least) + " to " + std::to_string(most));
+  }
+
+  void at_least_zero(const char* name, double value) const {
+    if (!(value >= 0)) complain(name, to_text(value), "expected 0 or more");
+  }
+
+  // NaN stands for a figure that does not exist.
+  void percent(const char* name, double value) const {
+    if (value < 0 || value > 100)
+      complain(name, to_text(value), "expected 0 to 100 percent");
+  }
+
+  [[noreturn]] void complain(const std::string& name, const std::string& value,
+                             const std::string& expected) const {
+    fail(ErrorKind::kBadFormat, subject_,
+         "makes no sense: \"" + name + "\" is " + value + ", " + expected);
+  }
+
+ private:
+  const std::string& subject_;
+};
+
+void check_sense(const RunRecord& record, const std::string& subject) {
+  constexpr int64_t kMany = std::numeric_limits<int64_t>::max();
+  constexpr double kRounding = 0.01;  // of figures that were shortened
+  const SenseCheck check(subject);
+  check.within("severity", record.severity, 0, 5);
+  check.within("samples", record.samples, 0, kMany);
+  check.within("correct", record.correct, 0, record.samples);
+  check.within("foreign", record.foreign, 0, kMany);
+  check.within("admitted", record.admitted, 0, record.samples);
+  check.within("admitted_foreign", record.admitted_foreign, 0, record.foreign);
+  check.percent("accuracy", record.accuracy);
+  check.percent("macro_f1", record.macro_f1);
+  check.percent("calibration_error", record.calibration_error);
+  check.percent("auroc", record.auroc);
+  check.percent("fpr95", record.fpr95);
+  check.at_least_zero("seconds", record.seconds);
+  check.at_least_zero("adapt_seconds", record.adapt_seconds);
+  check.at_least_zero("images_per_second", record.images_per_second);
+  check.within("peak_memory_bytes", record.peak_memory_bytes, 0, kMany);
+  check.within("threads", record.threads, 0, kMany);
+
+  const double share = record.samples == 0
+                           ? 0
+                           : 100.0 * static_cast<double>(record.correct) /
+                                 static_cast<double>(record.samples);
+  if (!(std::abs(record.accuracy - share) <= kRounding))
+    check.complain("accuracy", to_text(record.accuracy),
+                   "expected " + to_text(share) + ", for " +
+                       std::to_string(record.correct) + " of " +
+                       std::to_string(record.samples) + " are correct");
+}
+
+// What a record is about has no default.
+void require_default(const std::string& name, const std::string& subject) {
+  for (const char* needed : {"method", "samples", "correct", "accuracy"})
+    if (name == needed)
+      fail(ErrorKind::kBadFormat, subject, "expected a field \"" + name + "\"");
+}
+
 }  // namespace
 
 std::string to_json(const RunRecord& record) {
@@ -66,6 +141,8 @@ std::string to_json(const RunRecord& record) {
   copy.visit([&](const char* name, const auto& field) {
     object[name] = to_value(field);
   });
+  for (const auto& [name, text] : record.unknown)
+    object[name] = Json::parse(text);
   return object.dump();
 }
 
@@ -83,11 +160,12 @@ RunRecord parse_record(const std::string& line, const std::string& subject) {
                                  : ""));
 
   RunRecord record;
-  size_t known = 1;  // "format"
+  for (const auto& [name, value] : object.items())
+    record.unknown[name] = value.dump();
+  record.unknown.erase("format");
   record.visit([&](const char* name, auto& field) {
-    if (!object.contains(name))
-      fail(ErrorKind::kBadFormat, subject,
-           std::string("expected a field \"") + name + "\"");
+    if (!object.contains(name)) return require_default(name, subject);
+    record.unknown.erase(name);
     try {
       from_value(object[name], field);
     } catch (const nlohmann::json::exception&) {
@@ -95,11 +173,8 @@ RunRecord parse_record(const std::string& line, const std::string& subject) {
            std::string("field \"") + name + "\" has an unexpected type, got " +
                object[name].dump());
     }
-    ++known;
   });
-  if (object.size() != known)
-    fail(ErrorKind::kBadFormat, subject,
-         "has fields this version does not know");
+  check_sense(record, subject);
   return record;
 }
 

@@ -20,6 +20,8 @@ RunRecord record_of_seed(int64_t seed, double accuracy = 50) {
   RunRecord record;
   record.version = version();
   record.seed = seed;
+  record.samples = 100;
+  record.correct = static_cast<int64_t>(accuracy);
   record.accuracy = accuracy;
   return record;
 }

@@ -1,5 +1,8 @@
 #include "sotta/record/run_identity.h"
 
+#include <set>
+#include <type_traits>
+
 #include <gtest/gtest.h>
 
 namespace sotta {
@@ -45,6 +48,59 @@ TEST(RunIdentity, KeepsEverythingTheResultDependsOn) {
   EXPECT_TRUE(differs([](RunRecord& r) { r.preset = "paper"; }));
   EXPECT_TRUE(differs([](RunRecord& r) { r.seed = 2; }));
   EXPECT_TRUE(differs([](RunRecord& r) { r.options["window"] = int64_t{32}; }));
+}
+
+// Of every field there is, whether it is part of the identity.
+TEST(RunIdentity, HoldsTheseFieldsAndNoOthers) {
+  const std::set<std::string> kParts = {
+      "dataset", "scenario", "corruption", "severity", "corruption_source",
+      "method",  "variant",  "preset",     "seed",     "options"};
+  RunRecord changed = example();
+  changed.visit([&](const char* name, auto& field) {
+    const auto before = field;
+    using Field = std::decay_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, std::string>)
+      field += "x";
+    else if constexpr (std::is_same_v<Field, OptionMap>)
+      field["another"] = int64_t{1};
+    else if constexpr (std::is_same_v<Field, Series>)
+      field["another"] = {1};
+    else
+      field = 77;
+    EXPECT_EQ(run_identity(changed) != run_identity(example()),
+              kParts.count(name) > 0)
+        << name;
+    field = before;
+  });
+}
+
+TEST(RunIdentity, IsThisText) {
+  EXPECT_EQ(run_identity(example()),
+            "dataset=cifar10 scenario=noise corruption=fog severity=5 source= "
+            "method=sotta variant= preset=clean seed=1 min_confidence=0.99 "
+            "window=64");
+}
+
+TEST(LastOfEach, KeepsTheLastOfEveryKeyInItsPlace) {
+  std::vector<RunRecord> records(5);
+  for (int64_t i = 0; i < 5; ++i) {
+    records[i].seed = i;
+    records[i].method = i % 2 == 0 ? "even" : "odd";
+  }
+  records[4].method = "own";
+  const auto kept =
+      last_of_each(records, [](const RunRecord& r) { return r.method; });
+  ASSERT_EQ(kept.size(), 3u);
+  EXPECT_EQ(kept[0].seed, 2);
+  EXPECT_EQ(kept[1].seed, 3);
+  EXPECT_EQ(kept[2].seed, 4);
+}
+
+TEST(ShortIdentity, DependsOnEveryLetterAndItsPlace) {
+  EXPECT_NE(short_identity("ab"), short_identity("ba"));
+  EXPECT_NE(short_identity("aab"), short_identity("ab"));
+  EXPECT_NE(short_identity("ab"), short_identity("abc"));
+  EXPECT_EQ(short_identity("dataset=cifar10").size(), 16u);
 }
 
 TEST(RunIdentity, SurvivesBeingWrittenAndRead) {

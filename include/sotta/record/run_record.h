@@ -68,6 +68,10 @@ struct RunRecord {
   // "predicted_samples" and "predicted_foreign" (counts).
   Series series;
 
+  // Fields that this version does not know, by name, as JSON text: a newer one
+  // wrote them. They are written back as they were read.
+  std::map<std::string, std::string> unknown;
+
   // The one list of fields, in the order they are written.
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -109,9 +113,14 @@ struct RunRecord {
 // One line of JSON, without the line's end.
 std::string to_json(const RunRecord& record);
 
-// Throws Error(kBadFormat) naming `subject` for anything but a record: missing
-// and unknown fields, wrong types, and a format number this version cannot
-// read.
+// A field that is missing, because an older version wrote the record, has its
+// default; one that is not known is kept.
+//
+// Throws Error(kBadFormat) naming `subject` for anything but a record: without
+// method, samples, correct or accuracy, with wrong types, with a format number
+// this version cannot read, or with figures that no run can give (more correct
+// than samples, a share above 100 %, an accuracy that is not correct /
+// samples).
 RunRecord parse_record(const std::string& line, const std::string& subject);
 
 }  // namespace sotta

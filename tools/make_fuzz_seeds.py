@@ -46,3 +46,14 @@ for name in "palette.png", "bilevel.png", "grey8.png", "alpha.png", "deep.png", 
     "d": entry("BF16", [0, 3], 18, 18),
     "e": entry("U8", [3], 18, 21),
 }, bytes(range(21))))
+
+# Configuration files: what is read, and what is refused.
+for name, text in {
+    "values.toml": 'a = [1, -2.5e-3, "x\\u00e9", true]\nb_c = 0x1F # comment\n\'d\' = \'e\'\n',
+    "strings.toml": 'a = """x\n\\"y\\\n  z""""\nb = \'\'\'p\nq\'\'\'\n',
+    "lists.toml": "a = [\n  0, # first\n  1,\n]\n",
+    "tables.toml": "a.b.c = 1\n[x.y]\nz = {p = [1], q.r = 2}\n[[t]]\n[[t]]\n",
+    "letter_after_a_number.toml": "a = 0ba.b.'''%'71-1\ufef7 [\n  0, -# fir",
+    "dates.toml": "a = 2020-01-02T03:04:05.678+09:00\nb = 2020-01-02\nc = 03:04:05\n",
+}.items():
+    (folder("config") / name).write_text(text)

@@ -38,7 +38,7 @@ class OpenFile {
     fail(ErrorKind::kNotFound, path.string(),
          "expected a file, but there is none of this name");
   if (code == ELOOP)
-    fail(ErrorKind::kIo, path.string(),
+    fail(ErrorKind::kInvalid, path.string(),
          "expected a file, got symbolic links that lead in a circle");
   fail(ErrorKind::kIo, path.string(),
        "cannot be read: " + std::generic_category().message(code));
@@ -48,9 +48,9 @@ size_t size_of_regular_file(int descriptor, const std::filesystem::path& path) {
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0) fail_to_read(path, errno);
   if (S_ISDIR(status.st_mode))
-    fail(ErrorKind::kIo, path.string(), "expected a file, got a folder");
+    fail(ErrorKind::kInvalid, path.string(), "expected a file, got a folder");
   if (!S_ISREG(status.st_mode))
-    fail(ErrorKind::kIo, path.string(),
+    fail(ErrorKind::kInvalid, path.string(),
          "expected a regular file, got a device, pipe or socket");
   return static_cast<size_t>(status.st_size);
 }

@@ -19,8 +19,9 @@ struct SharedBytes {
 // The bytes of a file, memory-mapped: pages are read when they are touched and
 // a file costs no memory of our own. A file replaced by rename stays readable
 // as it was; one that is cut short while mapped is the caller's risk, as with
-// every mapped file. Throws Error(kNotFound) if there is no file, Error(kIo)
-// for a folder, a device, a loop of links, or when the system refuses.
+// every mapped file. Throws Error(kNotFound) if there is no file,
+// Error(kInvalid) for a folder, a device or a loop of links, Error(kIo) when
+// the system refuses.
 SharedBytes map_file(const std::filesystem::path& path);
 
 // Somebody else's memory as SharedBytes, without taking ownership.

@@ -46,9 +46,7 @@ class PickleMachine {
 
   [[noreturn]] void refuse(const std::string& what) const {
     fail(ErrorKind::kUnsupported, rules_.subject,
-         "the pickle asks for " + what +
-             ", which a file of plain tensors does not need and which is "
-             "never executed; save the model's state_dict() alone");
+         "the pickle asks for " + what + ", " + std::string(rules_.refusal));
   }
 
   // Reading.
@@ -146,6 +144,8 @@ class PickleMachine {
   void push_persistent();
   void call();
   void call_ordered_dict(const PickleValue& arguments);
+  bool is_class(const PickleValue& value) const;
+  void make_object();
   void build();
 
   const char* data_;
@@ -208,6 +208,7 @@ void PickleMachine::step(PickleOpcode opcode) {
     case Op::kBinPersId: return push_persistent();
     case Op::kReduce: return call();
     case Op::kBuild: return build();
+    case Op::kNewObject: return make_object();
     default: refuse("the opcode " + opcode_name(opcode));
       // clang-format on
   }
@@ -262,7 +263,8 @@ void PickleMachine::set_items(const std::vector<PickleIndex>& items) {
 }
 
 void PickleMachine::remember(uint64_t slot) {
-  if (memo_.size() >= kMaxValues) damaged("too many remembered values");
+  // LibTorch's table of them is as long as the largest number.
+  if (slot >= kMaxValues) damaged("too many remembered values");
   memo_[slot] = top();
 }
 
@@ -278,8 +280,13 @@ void PickleMachine::push_global(std::string_view module,
   const std::string full = std::string(module) + "." + std::string(name);
   const auto& allowed = *rules_.globals;
   const auto found = std::find(allowed.begin(), allowed.end(), full);
-  if (found == allowed.end()) refuse(printable(full));
-  push(PickleKind::kGlobal).text = *found;
+  if (found != allowed.end())
+    push(PickleKind::kGlobal).text = *found;
+  else if (!rules_.class_prefix.empty() &&
+           full.rfind(rules_.class_prefix, 0) == 0)
+    push(PickleKind::kGlobal).text = rules_.class_prefix;
+  else
+    refuse(printable(full));
 }
 
 void PickleMachine::push_stack_global() {
@@ -328,11 +335,30 @@ void PickleMachine::call_ordered_dict(const PickleValue& arguments) {
   push(PickleKind::kDict).items = std::move(items);
 }
 
+bool PickleMachine::is_class(const PickleValue& value) const {
+  return value.kind == PickleKind::kGlobal && !rules_.class_prefix.empty() &&
+         value.text == rules_.class_prefix;
+}
+
+void PickleMachine::make_object() {
+  if (rules_.class_prefix.empty())
+    refuse("the opcode " + opcode_name(PickleOpcode::kNewObject));
+  const auto operands = pop_last(2);
+  const PickleValue& arguments = pickle_.at(operands[1]);
+  if (!is_class(pickle_.at(operands[0])) ||
+      arguments.kind != PickleKind::kTuple || !arguments.items.empty())
+    damaged("expected a class and no arguments");
+  push(PickleKind::kObject);
+}
+
 // Attributes of a dict (the state_dict's _metadata) are no part of its
-// content. Nothing else has attributes here.
+// content; an object's are all there is of it.
 void PickleMachine::build() {
-  pop();
-  if (pickle_.at(top()).kind != PickleKind::kDict)
+  const PickleIndex state = pop();
+  PickleValue& value = pickle_.values[top()];
+  if (value.kind == PickleKind::kObject && value.items.empty())
+    value.items = {state};
+  else if (value.kind != PickleKind::kDict)
     refuse("an object with attributes of its own");
 }
 

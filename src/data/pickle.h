@@ -22,6 +22,7 @@ enum class PickleKind {
   kGlobal,  // a name such as "torch.FloatStorage" in `text`, never looked up
   kCall,    // what Python would call: its name in `text`, one item: a tuple
   kPersistent,  // a reference into the surrounding file; one item: a tuple
+  kObject,      // of a class of the file's own; one item once it has a state
 };
 
 using PickleIndex = uint32_t;
@@ -57,6 +58,15 @@ struct PickleRules {
   // The globals that may appear, as "module.name"; any other is refused.
   // "collections.OrderedDict", if listed, becomes a kDict when called.
   const std::vector<std::string_view>* globals = nullptr;
+
+  // How the names of further classes begin whose objects may appear, such as
+  // "__torch__."; empty: none. Their globals have this as `text`.
+  std::string_view class_prefix = {};
+
+  // Why anything else is refused: the end of the message.
+  std::string_view refusal =
+      "which a file of plain tensors does not need and which is never "
+      "executed; save the model's state_dict() alone";
 };
 
 // Reads the pickle at the start of these bytes, which must outlive the result.

@@ -36,6 +36,7 @@ enum class PickleOpcode : uint8_t {
   kBuild = 'b',
   kBinPersId = 'Q',
   kProto = 0x80,
+  kNewObject = 0x81,
   kTuple1 = 0x85,
   kTuple2 = 0x86,
   kTuple3 = 0x87,

@@ -176,7 +176,7 @@ void write_safetensors(const std::filesystem::path& path,
   for (const auto& tensor : header.tensors)
     file.write(content.tensors.at(tensor.name).data.get(),
                static_cast<size_t>(tensor.end - tensor.begin));
-  file.commit();
+  file.commit_durably();
 }
 
 }  // namespace sotta

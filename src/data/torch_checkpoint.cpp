@@ -41,6 +41,7 @@ const char* kind_name(const PickleValue& value) {
     case PickleKind::kGlobal:
     case PickleKind::kCall:
     case PickleKind::kPersistent:
+    case PickleKind::kObject:
       return "object";
   }
   return "object";

@@ -53,21 +53,16 @@ constexpr TorchElement kElements[] = {
 
 // Everything a state_dict and the plain values around it may name.
 const std::vector<std::string_view>& allowed_globals() {
-  static const std::vector<std::string_view> globals = [] {
-    std::vector<std::string_view> names = {
-        "collections.OrderedDict", "torch.Size", "torch._utils._rebuild_tensor",
-        "torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_parameter"};
-    for (const TorchElement& element : kElements)
-      names.push_back(element.storage);
-    return names;
-  }();
+  static const std::vector<std::string_view> globals = tensor_globals();
   return globals;
 }
 
 Pickle parse_object(const SharedBytes& bytes, size_t offset,
                     const std::string& subject) {
-  return parse_pickle(bytes.data.get() + offset, bytes.size - offset,
-                      {subject, &allowed_globals()});
+  PickleRules rules;
+  rules.subject = subject;
+  rules.globals = &allowed_globals();
+  return parse_pickle(bytes.data.get() + offset, bytes.size - offset, rules);
 }
 
 class ZipContainer : public TorchContainer {
@@ -75,7 +70,7 @@ class ZipContainer : public TorchContainer {
   ZipContainer(const SharedBytes& bytes, const std::string& subject)
       : archive_(bytes, subject), subject_(subject), root_(find_root()) {
     check_byte_order();
-    pickled_ = archive_.read(root_ + "data.pkl");
+    pickled_ = archive_.read(root_ + "data.pkl", kMostPickleBytes);
     object_ =
         parse_object(pickled_, 0, archive_.subject_of(root_ + "data.pkl"));
   }
@@ -83,13 +78,21 @@ class ZipContainer : public TorchContainer {
   const Pickle& object() const override { return object_; }
 
   SharedBytes storage(const std::string& key) const override {
-    const std::string name = root_ + "data/" + key;
-    if (!has(name))
-      fail(ErrorKind::kBadFormat, subject_, "no storage " + printable(name));
-    return archive_.read(name);
+    return archive_.read(member_of(key));
+  }
+
+  uint64_t storage_size(const std::string& key) const override {
+    return archive_.size_of(member_of(key));
   }
 
  private:
+  std::string member_of(const std::string& key) const {
+    const std::string name = root_ + "data/" + key;
+    if (!has(name))
+      fail(ErrorKind::kBadFormat, subject_, "no storage " + printable(name));
+    return name;
+  }
+
   bool has(const std::string& name) const {
     return archive_.members().count(name) > 0;
   }
@@ -111,7 +114,8 @@ class ZipContainer : public TorchContainer {
 
   void check_byte_order() const {
     if (!has(root_ + "byteorder")) return;  // as before PyTorch 2.1
-    const SharedBytes order = archive_.read(root_ + "byteorder");
+    constexpr uint64_t kLongest = 16;
+    const SharedBytes order = archive_.read(root_ + "byteorder", kLongest);
     const std::string_view text(reinterpret_cast<const char*>(order.data.get()),
                                 order.size);
     if (text != "little")
@@ -144,6 +148,10 @@ class LegacyContainer : public TorchContainer {
     if (found == storages_.end())
       fail(ErrorKind::kBadFormat, subject_, "no storage " + printable(key));
     return found->second;
+  }
+
+  uint64_t storage_size(const std::string& key) const override {
+    return storage(key).size;
   }
 
  private:
@@ -232,6 +240,15 @@ class LegacyContainer : public TorchContainer {
 };
 
 }  // namespace
+
+std::vector<std::string_view> tensor_globals() {
+  std::vector<std::string_view> names = {
+      "collections.OrderedDict", "torch.Size", "torch._utils._rebuild_tensor",
+      "torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_parameter"};
+  for (const TorchElement& element : kElements)
+    names.push_back(element.storage);
+  return names;
+}
 
 std::unique_ptr<TorchContainer> open_torch_container(
     const SharedBytes& bytes, const std::string& subject) {

@@ -9,6 +9,10 @@
 
 namespace sotta {
 
+// The largest pickle that is unpacked: far above what a state_dict of 70,000
+// tensors takes, the most that parse_pickle() accepts.
+constexpr uint64_t kMostPickleBytes = uint64_t{64} << 20;
+
 // The two files that torch.save() writes: a zip archive (since 1.6), or a run
 // of pickles followed by raw storages. Either way: one pickled object, and the
 // storages it refers to by key.
@@ -18,8 +22,10 @@ class TorchContainer {
 
   virtual const Pickle& object() const = 0;
 
-  // The bytes of a storage. Throws Error(kBadFormat) if there is none.
+  // The bytes of a storage, and how many they are without unpacking them.
+  // Both throw Error(kBadFormat) if there is none.
   virtual SharedBytes storage(const std::string& key) const = 0;
+  virtual uint64_t storage_size(const std::string& key) const = 0;
 };
 
 // Reads everything but the storages. Throws Error(kBadFormat) or
@@ -27,6 +33,9 @@ class TorchContainer {
 // data.
 std::unique_ptr<TorchContainer> open_torch_container(
     const SharedBytes& bytes, const std::string& subject);
+
+// The names that tensors and the dicts around them need in a pickle.
+std::vector<std::string_view> tensor_globals();
 
 // An element type of PyTorch's and what becomes of it.
 struct TorchElement {

@@ -78,6 +78,7 @@ Array TorchTensors::rebuild(const PickleValue& value, const std::string& name) {
   const int64_t bytes = checked_bytes(element.type, view.shape,
                                       subject_ + ", tensor " + printable(name));
   const SharedBytes storage = storage_of(view, name);
+  check_not_expanded(view, name);
   check_bounds(view, name);
   charge(bytes, name);
   if (bytes == 0) return allocate_array(element.type, view.shape).array;
@@ -85,6 +86,17 @@ Array TorchTensors::rebuild(const PickleValue& value, const std::string& name) {
     return array_at(storage, static_cast<size_t>(view.offset * element.size),
                     element.type, view.shape);
   return gather(view, storage, name);
+}
+
+void TorchTensors::check(const PickleValue& value,
+                         const std::string& name) const {
+  const View view = parse_view(unwrap_parameter(value), name);
+  // No element is larger than int64 but the complex ones, and half of 2^63
+  // elements is as absurd.
+  checked_bytes(ElementType::kInt64, view.shape,
+                subject_ + ", tensor " + printable(name));
+  check_storage_size(view, name);
+  check_bounds(view, name);
 }
 
 const PickleValue& TorchTensors::unwrap_parameter(
@@ -141,31 +153,41 @@ std::vector<int64_t> TorchTensors::parse_extents(
 
 SharedBytes TorchTensors::storage_of(const View& view,
                                      const std::string& name) {
+  check_storage_size(view, name);
   const auto [found, is_new] = storages_.try_emplace(view.storage.key);
   if (is_new) {
     found->second = container_.storage(view.storage.key);
     budget_ += kMostSharing * static_cast<int64_t>(found->second.size);
   }
-  const auto size = static_cast<size_t>(view.storage.element->size);
-  if (found->second.size % size != 0 ||
-      found->second.size / size != static_cast<size_t>(view.storage.count))
+  return found->second;
+}
+
+// Before anything is unpacked: a small file may hold a gigabyte of zeros.
+void TorchTensors::check_storage_size(const View& view,
+                                      const std::string& name) const {
+  const uint64_t found = container_.storage_size(view.storage.key);
+  const auto size = static_cast<uint64_t>(view.storage.element->size);
+  if (found % size != 0 ||
+      found / size != static_cast<uint64_t>(view.storage.count))
     damaged(name, "expected " + std::to_string(view.storage.count) +
                       " elements of " + view.storage.element->name +
                       " in storage " + printable(view.storage.key) + ", got " +
-                      std::to_string(found->second.size) + " bytes");
-  return found->second;
+                      std::to_string(found) + " bytes");
+}
+
+void TorchTensors::check_not_expanded(const View& view,
+                                      const std::string& name) const {
+  if (view.count() > view.storage.count)
+    fail(ErrorKind::kUnsupported, subject_,
+         "tensor " + printable(name) + " of " + std::to_string(view.count()) +
+             " elements repeats a storage of " +
+             std::to_string(view.storage.count) + "; save a contiguous copy");
 }
 
 void TorchTensors::check_bounds(const View& view,
                                 const std::string& name) const {
   const int64_t available = view.storage.count;
-  const int64_t count = view.count();
-  if (count == 0) return;
-  if (count > available)
-    fail(ErrorKind::kUnsupported, subject_,
-         "tensor " + printable(name) + " of " + std::to_string(count) +
-             " elements repeats a storage of " + std::to_string(available) +
-             "; save a contiguous copy");
+  if (view.count() == 0) return;
   // The index of the last element; each term is checked before it can overflow.
   int64_t last = view.offset;
   for (size_t i = 0; i < view.shape.size() && last < available; ++i) {

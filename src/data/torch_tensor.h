@@ -25,6 +25,10 @@ class TorchTensors {
   // Error(kBadFormat) if it reaches out of its storage.
   Array rebuild(const PickleValue& value, const std::string& name);
 
+  // Only looks whether the tensor lies within its storage, whatever its type
+  // and however it repeats elements. Throws Error(kBadFormat) if not.
+  void check(const PickleValue& value, const std::string& name) const;
+
  private:
   struct View;
 
@@ -35,6 +39,8 @@ class TorchTensors {
   std::vector<int64_t> parse_extents(const PickleValue& value,
                                      const std::string& name) const;
   SharedBytes storage_of(const View& view, const std::string& name);
+  void check_storage_size(const View& view, const std::string& name) const;
+  void check_not_expanded(const View& view, const std::string& name) const;
   void check_bounds(const View& view, const std::string& name) const;
   void charge(int64_t bytes, const std::string& name);
   Array gather(const View& view, const SharedBytes& storage,

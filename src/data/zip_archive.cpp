@@ -210,12 +210,28 @@ void ZipArchive::locate_contents(uint64_t directory_offset) {
               printable(*ranges[i].name) + " overlap");
 }
 
-SharedBytes ZipArchive::read(const std::string& name) const {
+const ZipMember& ZipArchive::find(const std::string& name) const {
   const auto found = members_.find(name);
   if (found == members_.end())
     fail(ErrorKind::kNotFound, subject_,
          "the archive has no member " + printable(name));
-  const ZipMember& member = found->second;
+  return found->second;
+}
+
+uint64_t ZipArchive::size_of(const std::string& name) const {
+  return find(name).size;
+}
+
+SharedBytes ZipArchive::read(const std::string& name, uint64_t most) const {
+  if (size_of(name) > most)
+    fail(ErrorKind::kBadFormat, subject_of(name),
+         "expected at most " + std::to_string(most) + " bytes, got " +
+             std::to_string(size_of(name)));
+  return read(name);
+}
+
+SharedBytes ZipArchive::read(const std::string& name) const {
+  const ZipMember& member = find(name);
   const std::string subject = subject_of(name);
   if (member.flags & kEncrypted)
     fail(ErrorKind::kUnsupported, subject, "the member is encrypted");

@@ -39,6 +39,14 @@ class ZipArchive {
   // and other methods, Error(kBadFormat) for a damaged member.
   SharedBytes read(const std::string& name) const;
 
+  // The same for a member that has at most `most` bytes of content; a larger
+  // one is Error(kBadFormat) before anything is unpacked.
+  SharedBytes read(const std::string& name, uint64_t most) const;
+
+  // The bytes of a member's content, as the directory claims. Throws
+  // Error(kNotFound) for an unknown name.
+  uint64_t size_of(const std::string& name) const;
+
   // "archive.npz, member "x.npy"": how a member is named in messages.
   std::string subject_of(const std::string& name) const;
 
@@ -57,6 +65,7 @@ class ZipArchive {
   void read_directory(const Directory& directory);
   void read_zip64_sizes(ZipMember& member, uint64_t extra, uint64_t size) const;
   void locate_contents(uint64_t directory_offset);
+  const ZipMember& find(const std::string& name) const;
   SharedBytes inflate(const ZipMember& member,
                       const std::string& subject) const;
 

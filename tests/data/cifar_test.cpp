@@ -73,7 +73,7 @@ TEST(Cifar, TheOtherKindIsAnError) {
 
 TEST(Cifar, RefusesAFolder) {
   const TempDir folder;
-  expect_error(ErrorKind::kIo, "got a folder",
+  expect_error(ErrorKind::kInvalid, "got a folder",
                [&] { read_cifar(folder.path(), CifarKind::k10); });
 }
 

@@ -113,7 +113,7 @@ TEST(Idx, OtherFilesAreAnError) {
 
 TEST(Idx, RefusesAFolder) {
   const TempDir folder;
-  expect_error(ErrorKind::kIo, "got a folder",
+  expect_error(ErrorKind::kInvalid, "got a folder",
                [&] { read_idx(folder.path()); });
 }
 

@@ -50,7 +50,7 @@ TEST(MappedFile, NamesAMissingFile) {
 
 TEST(MappedFile, RefusesAFolder) {
   const TempDir folder;
-  expect_error(ErrorKind::kIo, "got a folder",
+  expect_error(ErrorKind::kInvalid, "got a folder",
                [&] { map_file(folder.path()); });
 }
 
@@ -58,13 +58,13 @@ TEST(MappedFile, RefusesLinksInACircle) {
   const TempDir folder;
   fs::create_symlink(folder / "b", folder / "a");
   fs::create_symlink(folder / "a", folder / "b");
-  expect_error(ErrorKind::kIo, "circle", [&] { map_file(folder / "a"); });
+  expect_error(ErrorKind::kInvalid, "circle", [&] { map_file(folder / "a"); });
 }
 
 TEST(MappedFile, RefusesAPipeWithoutWaitingForIt) {
   const TempDir folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  expect_error(ErrorKind::kIo, "regular file",
+  expect_error(ErrorKind::kInvalid, "regular file",
                [&] { map_file(folder / "pipe"); });
 }
 

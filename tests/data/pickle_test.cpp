@@ -119,6 +119,42 @@ TEST(Pickle, RefusesOpcodesThatMakeObjects) {
   expect_error("\x01", kind, "opcode 0x01");
 }
 
+TEST(Pickle, ReadsObjectsOfClassesThatAreExpected) {
+  PickleRules rules{"test.pkl", &kGlobals};
+  rules.class_prefix = "__torch__.";
+  const auto parse_objects = [&](const std::string& bytes) {
+    return parse_pickle(reinterpret_cast<const std::byte*>(bytes.data()),
+                        bytes.size(), rules);
+  };
+  const std::string file =
+      "\x80\x02"
+      "c__torch__\nNet\n)\x81K\x07"
+      "b.";
+  const Pickle pickle = parse_objects(file);
+  const PickleValue& net = pickle.at(pickle.root);
+  ASSERT_EQ(net.kind, PickleKind::kObject);
+  ASSERT_EQ(net.items.size(), 1u);
+  EXPECT_EQ(pickle.item(net, 0).integer, 7);
+
+  const auto refuses = [&](const std::string& bytes, ErrorKind kind,
+                           const std::string& part) {
+    testing::expect_error(kind, part, [&] { parse_objects(bytes); });
+  };
+  refuses("c__torch__x\nNet\n)\x81.", ErrorKind::kUnsupported,
+          "__torch__x.Net");
+  refuses("ctorch\nSize\n)\x81.", ErrorKind::kBadFormat, "expected a class");
+  refuses("c__torch__\nNet\nN\x85\x81.", ErrorKind::kBadFormat, "no arguments");
+  refuses("K\x01)\x81.", ErrorKind::kBadFormat, "expected a class");
+  // A second state for the same object.
+  refuses("c__torch__\nNet\n)\x81NbNb.", ErrorKind::kUnsupported, "attributes");
+}
+
+TEST(Pickle, BoundsTheNumbersOfRememberedValues) {
+  EXPECT_NO_THROW(parse("Nr\xff\xff\x0f\x00."s));
+  expect_error("Nr\x00\x00\x10\x00."s, ErrorKind::kBadFormat,
+               "too many remembered");
+}
+
 TEST(Pickle, RefusesCallsOfAnythingButAGlobal) {
   const auto kind = ErrorKind::kBadFormat;
   expect_error("K\x01)R.", kind, "expected a global");

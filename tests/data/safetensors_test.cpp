@@ -186,6 +186,33 @@ TEST(Safetensors, AbsurdHeaderLengthsAllocateNothing) {
                  [&] { parse(little_endian(length) + "{}"); });
 }
 
+TEST(Safetensors, TheHeaderEndsWithinTheFile) {
+  EXPECT_NO_THROW(parse(little_endian(2) + "{}"));
+  // The length itself takes eight bytes, which are not the header's.
+  for (uint64_t length = 3; length <= 11; ++length)
+    expect_error(ErrorKind::kBadFormat,
+                 "got one of " + std::to_string(length) + " bytes",
+                 [&] { parse(little_endian(length) + "{}"); });
+}
+
+TEST(Safetensors, TheHeaderHasAtMostAHundredMegabytes) {
+  const TempDir folder;
+  const auto read_header_of = [&](uint64_t length) {
+    const auto file = folder.write("large", little_endian(length) + "x");
+    std::filesystem::resize_file(file, 8 + length);  // a hole on the disk
+    read_safetensors(file);
+  };
+  expect_error(ErrorKind::kBadFormat, "large",
+               [&] { read_header_of(100'000'000); });
+  expect_error(ErrorKind::kBadFormat, "got one of 100000001 bytes",
+               [&] { read_header_of(100'000'001); });
+  try {
+    read_header_of(100'000'000);
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("got one of"), std::string::npos);
+  }
+}
+
 TEST(Safetensors, AbsurdShapesAllocateNothing) {
   expect_bad("{" + entry("w", "F32", "[1000000000000000000]", "[0,4]") + "}",
              "abcd", "expected 4000000000000000000 bytes for tensor \"w\"");
@@ -260,7 +287,7 @@ TEST(Safetensors, DeepNestingIsAnError) {
 
 TEST(Safetensors, RefusesAFolder) {
   const TempDir folder;
-  expect_error(ErrorKind::kIo, "got a folder",
+  expect_error(ErrorKind::kInvalid, "got a folder",
                [&] { read_safetensors(folder.path()); });
 }
 

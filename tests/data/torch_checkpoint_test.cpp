@@ -178,6 +178,19 @@ TEST(TorchCheckpoint, RefusesDictsWithoutTensors) {
   });
 }
 
+TEST(TorchCheckpoint, KnowsTheUsualNamesOfAModel) {
+  for (const char* key : {"state_dict", "model_state_dict", "model", "net",
+                          "network", "model_state", "weights"})
+    EXPECT_EQ(
+        parse(make_checkpoint(
+                  pickled_dict(
+                      {pickled(key), pickled_dict({pickled("weight"),
+                                                   pickled(PickledTensor{})})}),
+                  std::string(24, 'x')))
+            .key,
+        key);
+}
+
 TEST(TorchCheckpoint, RefusesTheSameNameTwice) {
   const std::string tensor = pickled(PickledTensor{});
   expect_error(ErrorKind::kBadFormat, "two tensors are named \"w\"", [&] {

@@ -78,6 +78,27 @@ TEST(TorchContainer, RefusesTheOtherByteOrder) {
                  kind, "big-endian");
 }
 
+TEST(TorchContainer, RefusesSmallMembersThatAreLarge) {
+  auto large = stored("a/data.pkl", finish_pickle("}"));
+  large.method = 8;
+  large.bytes = std::string(100000, 'x');
+  large.claimed_size = (64 << 20) + 1;
+  expect_refusal(make_zip({large}), ErrorKind::kBadFormat,
+                 "expected at most 67108864 bytes");
+  expect_refusal(make_zip({stored("a/byteorder", std::string(17, 'x')),
+                           stored("a/data.pkl", finish_pickle("}"))}),
+                 ErrorKind::kBadFormat, "expected at most 16 bytes");
+}
+
+TEST(TorchContainer, KnowsTheSizeOfAStorage) {
+  EXPECT_EQ(open(legacy(6, std::string(24, 'x')))->storage_size("0"), 24u);
+  const std::string file = make_zip(
+      {stored("a/data.pkl", finish_pickle("}")), stored("a/data/0", "bytes")});
+  EXPECT_EQ(open(file)->storage_size("0"), 5u);
+  expect_error(ErrorKind::kBadFormat, "no storage \"a/data/1\"",
+               [&] { open(file)->storage_size("1"); });
+}
+
 TEST(TorchContainer, RefusesAnotherVersionOfTheOldFormat) {
   expect_refusal(kMagic + finish_pickle(pickled(1002)), ErrorKind::kUnsupported,
                  "version 1001");

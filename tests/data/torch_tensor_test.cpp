@@ -121,6 +121,16 @@ TEST(TorchTensor, RefusesWindowsOutOfTheStorage) {
   expect_refusal(tensor, ErrorKind::kBadFormat, "reaches out of its storage");
 }
 
+TEST(TorchTensor, TheLastElementIsTheStoragesLast) {
+  PickledTensor tensor;
+  tensor.offset = 3;
+  tensor.shape = {2};
+  tensor.strides = {2};
+  EXPECT_EQ(elements<float>(rebuild(tensor, kSix)), (std::vector<float>{3, 5}));
+  tensor.offset = 4;
+  expect_refusal(tensor, ErrorKind::kBadFormat, "reaches out of its storage");
+}
+
 TEST(TorchTensor, RefusesNegativeNumbers) {
   PickledTensor tensor;
   tensor.offset = -1;
@@ -136,6 +146,8 @@ TEST(TorchTensor, RefusesShapesWithoutStrides) {
   PickledTensor tensor;
   tensor.shape = {2, 3};
   expect_refusal(tensor, ErrorKind::kBadFormat, "one stride per dimension");
+  tensor.shape = tensor.strides = std::vector<int64_t>(64, 1);
+  EXPECT_EQ(rebuild(tensor, kSix).shape.size(), 64u);
   tensor.shape = std::vector<int64_t>(65, 1);
   expect_refusal(tensor, ErrorKind::kBadFormat, "at most 64");
 }
@@ -153,6 +165,25 @@ TEST(TorchTensor, RefusesAStorageOfAnotherSize) {
   PickledTensor tensor;
   tensor.storage_count = 7;
   expect_refusal(tensor, ErrorKind::kBadFormat, "expected 7 elements");
+}
+
+TEST(TorchTensor, ComparesSizesBeforeAStorageIsUnpacked) {
+  // A gigabyte that no deflated bytes back up: reading it would fail otherwise.
+  auto bomb = testing::stored("archive/data/0", std::string(2 << 20, 'x'));
+  bomb.method = 8;
+  bomb.claimed_size = int64_t{1} << 30;
+  const std::string file = testing::make_zip(
+      {testing::stored("archive/data.pkl",
+                       testing::finish_pickle(pickled(PickledTensor{}))),
+       bomb});
+  const auto container = open_torch_container(
+      borrow_bytes(reinterpret_cast<const std::byte*>(file.data()),
+                   file.size()),
+      "test.pth");
+  expect_error(ErrorKind::kBadFormat, "got 1073741824 bytes", [&] {
+    TorchTensors(*container, "test.pth")
+        .rebuild(container->object().at(container->object().root), "w");
+  });
 }
 
 TEST(TorchTensor, NamesTheTensorOfAnUnknownType) {

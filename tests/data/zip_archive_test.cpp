@@ -100,6 +100,17 @@ TEST(ZipArchive, RefusesAnUnknownName) {
   EXPECT_THROW(content(make_zip({}), "a"), Error);
 }
 
+TEST(ZipArchive, RefusesAMemberBeyondTheCallersLimit) {
+  const std::string file = make_zip({stored("a", "hello")});
+  EXPECT_EQ(open(file).size_of("a"), 5u);
+  EXPECT_EQ(open(file).read("a", 5).size, 5u);
+  testing::expect_error(ErrorKind::kBadFormat,
+                        "\"a\": expected at most 4 bytes, got 5",
+                        [&] { open(file).read("a", 4); });
+  testing::expect_error(ErrorKind::kNotFound, "no member \"b\"",
+                        [&] { open(file).size_of("b"); });
+}
+
 TEST(ZipArchive, RefusesAWrongChecksum) {
   ZipEntry entry = stored("a", "hello");
   entry.checksum ^= 1;

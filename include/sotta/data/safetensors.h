@@ -23,9 +23,10 @@ struct TensorFile {
 // those that lie unaligned in it.
 TensorFile read_safetensors(const std::filesystem::path& path);
 
-// Replaces the file in one step: it is either the old one or the whole new one.
-// Equal content gives equal bytes. Throws Error(kInvalid) for names or metadata
-// that are not UTF-8 and for a tensor named "__metadata__".
+// Replaces the file in one step and waits for the disk: after a crash or a
+// power cut it is either the old one or the whole new one. Equal content gives
+// equal bytes. Throws Error(kInvalid) for names or metadata that are not UTF-8
+// and for a tensor named "__metadata__".
 void write_safetensors(const std::filesystem::path& path,
                        const TensorFile& content);
 

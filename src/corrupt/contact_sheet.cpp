@@ -10,11 +10,60 @@
 #include "sotta/core/error.h"
 #include "sotta/data/tensor.h"
 
+#include "corrupt/bitmap_text.h"
+
 namespace sotta {
 namespace {
 
 constexpr int64_t kSmallestSide = 96;  // in the picture
 constexpr int64_t kGap = 4;            // white pixels between images
+constexpr int64_t kTextScale = 2;
+
+// Text in a white box of this size, [3, height, width]. It stands halfway down,
+// and at the left end or in the middle.
+at::Tensor make_label(const std::string& text, int64_t height, int64_t width,
+                      bool in_the_middle) {
+  const at::Tensor drawn = draw_text(text, kTextScale);
+  const int64_t above = (height - drawn.size(0)) / 2;
+  const int64_t left = in_the_middle ? (width - drawn.size(1)) / 2 : kGap;
+  return at::constant_pad_nd(drawn,
+                             {left, width - drawn.size(1) - left, above,
+                              height - drawn.size(0) - above},
+                             255)
+      .expand({3, -1, -1});
+}
+
+// One below another at the left: what the rows show.
+std::vector<at::Tensor> row_labels(const std::vector<std::string>& kinds,
+                                   int64_t height, int64_t width) {
+  std::vector<at::Tensor> labels = {make_label("clean", height, width, false)};
+  for (const std::string& kind : kinds)
+    labels.push_back(make_label(kind, height, width, false));
+  return labels;
+}
+
+// Wide enough for the longest label.
+int64_t label_width(const std::vector<std::string>& kinds) {
+  std::string longest = "severity";
+  for (const std::string& kind : kinds)
+    longest = std::max(longest, kind, [](const auto& a, const auto& b) {
+      return a.size() < b.size();
+    });
+  return draw_text(longest, kTextScale).size(1) + 3 * kGap;
+}
+
+// Above the columns: their severities.
+at::Tensor make_header(const ContactSheet& sheet, int64_t label_width,
+                       int64_t column_width) {
+  const int64_t height = draw_text("0", kTextScale).size(0) + 2 * kGap;
+  std::vector<at::Tensor> parts = {
+      make_label("severity", height, label_width, false)};
+  for (int64_t image = 0; image < sheet.images; ++image)
+    for (const int64_t severity : sheet.severities)
+      parts.push_back(make_label(std::to_string(severity), height, column_width,
+                                 /*in_the_middle=*/true));
+  return at::cat(parts, -1);
+}
 
 // [N, C, H, W] side by side: [3, H + gap, N * (W + gap)].
 at::Tensor make_row(const at::Tensor& images) {
@@ -58,7 +107,14 @@ Array make_contact_sheet(const Dataset& clean, const ContactSheet& sheet) {
       make_row(images.repeat_interleave(columns, 0))};
   for (const std::string& kind : sheet.kinds)
     rows.push_back(make_row(corrupted(images, kind, sheet)));
-  return to_array(at::cat(rows, 1));
+
+  const int64_t width = label_width(sheet.kinds);
+  const auto labels = row_labels(sheet.kinds, rows[0].size(1), width);
+  std::vector<at::Tensor> lines = {
+      make_header(sheet, width, rows[0].size(2) / (sheet.images * columns))};
+  for (size_t i = 0; i < rows.size(); ++i)
+    lines.push_back(at::cat({labels[i], rows[i]}, -1));
+  return to_array(at::cat(lines, 1));
 }
 
 }  // namespace sotta

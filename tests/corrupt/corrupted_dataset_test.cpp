@@ -84,6 +84,20 @@ TEST(CorruptedDataset, KnowsItsLabelsWithoutCorruptingImages) {
   EXPECT_TRUE(foggy.labels().equal(at::arange(4, at::kLong)));
 }
 
+TEST(CorruptedDataset, PassesSeedAndSeverityOn) {
+  auto options = options_for("gaussian_noise", 2);
+  options.seed = 5;
+  const CorruptedDataset noisy(clean_images(), options);
+
+  const at::Tensor expected =
+      Corruption(options, 32).apply(grey_levels(4).contiguous(), {0, 1, 2, 3});
+  EXPECT_TRUE(noisy.range(0, 4).images.equal(expected));
+  options.seed = 6;
+  EXPECT_FALSE(CorruptedDataset(clean_images(), options)
+                   .range(0, 4)
+                   .images.equal(expected));
+}
+
 TEST(CorruptedDataset, RefusesImagesThatAreNotSquare) {
   const auto wide = std::make_shared<TensorDataset>(
       LabelledImages{at::zeros({1, 3, 32, 40}, at::kByte),
@@ -125,6 +139,44 @@ TEST(OpenPublishedCorruption, RefusesAFileThatDoesNotHoldFiveSeverities) {
   testing::expect_error(ErrorKind::kBadFormat, "five severities", [&] {
     open_published_corruption("cifar10", root.path(), "fog", 4);
   });
+}
+
+TEST(OpenPublishedCorruption, IsNullIfOnlyTheImagesAreThere) {
+  const testing::TempDir root;
+  write_published(root, 10);
+  std::filesystem::remove(root.path() / "CIFAR-10-C" / "labels.npy");
+
+  EXPECT_EQ(open_published_corruption("cifar10", root.path(), "fog", 4),
+            nullptr);
+}
+
+TEST(OpenPublishedCorruption, RefusesImagesOfAnotherShapeOrType) {
+  const testing::TempDir root;
+  write_published(root, 10);
+  const auto file = root.path() / "CIFAR-10-C" / "fog.npy";
+  for (const at::Tensor& images : {at::zeros({10, 32, 31, 3}, at::kByte),
+                                   at::zeros({10, 31, 32, 3}, at::kByte),
+                                   at::zeros({10, 32, 32, 1}, at::kByte),
+                                   at::zeros({10, 32, 96}, at::kByte),
+                                   at::zeros({10, 32, 32, 3}, at::kFloat)}) {
+    write_npy(file, to_array(images));
+    testing::expect_error(ErrorKind::kBadFormat, "[5 * N, 32, 32, 3]", [&] {
+      open_published_corruption("cifar10", root.path(), "fog", 1);
+    });
+  }
+}
+
+TEST(OpenPublishedCorruption, RefusesAnotherNumberOfLabels) {
+  const testing::TempDir root;
+  write_published(root, 10);
+  const auto file = root.path() / "CIFAR-10-C" / "labels.npy";
+  for (const at::Tensor& labels :
+       {at::zeros({9}, at::kByte), at::zeros({10, 1}, at::kByte)}) {
+    write_npy(file, to_array(labels));
+    testing::expect_error(
+        ErrorKind::kBadFormat, "one label for each of the 10 images",
+        [&] { open_published_corruption("cifar10", root.path(), "fog", 1); });
+  }
 }
 
 TEST(OpenPublishedCorruption, ChecksTheSeverityBeforeAnyFile) {

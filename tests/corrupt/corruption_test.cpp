@@ -3,9 +3,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
+#include "corrupt/draws.h"
 #include "corrupt/jpeg_round_trip.h"
+#include "corrupt/kind.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/number_lists.h"
 #include "tests/support/thread_counts.h"
@@ -105,6 +108,71 @@ TEST(Corruption, AnotherSeedOrIndexDrawsAnew) {
   EXPECT_TRUE(corruption("gaussian_noise").apply(image, {0}).equal(found));
 }
 
+// A seed reaches an image through the kind, the severity and the index; were
+// one of them left out, two corruptions would share their noise.
+TEST(Corruption, DrawsFromSeedKindSeverityAndIndex) {
+  const at::Tensor image = striped_images(1, 3, 32);
+  for (const std::string name : {"gaussian_noise", "speckle_noise"})
+    for (const int64_t severity : {2, 4}) {
+      CorruptionOptions options;
+      options.kind = name;
+      options.severity = severity;
+      options.seed = 11;
+      KindSetting setting;
+      setting.severity = severity;
+      const auto kind = make_kind(name, setting);
+      const Rng stream = Rng(11).child("corrupt").child(name).child(
+          static_cast<uint64_t>(severity));
+
+      const at::Tensor found = Corruption(options, 32).apply(image, {9});
+
+      EXPECT_TRUE(found.equal(
+          kind->apply(image, draw_for_images(*kind, stream, {9}, at::kCPU))))
+          << name << " " << severity;
+    }
+}
+
+// Brightness adds .05 with the small images' constants and .1 with the large
+// ones'.
+TEST(Corruption, SidesUpTo64HaveTheConstantsOfSmallImages) {
+  CorruptionOptions options;
+  options.kind = "brightness";
+  options.severity = 1;
+  options.jpeg85 = false;
+  const auto corrupted = [&](int64_t side) {
+    const at::Tensor grey = at::full({1, 3, side, side}, 100, at::kByte);
+    return Corruption(options, side).apply(grey, {0}).max().item<int>();
+  };
+  EXPECT_EQ(corrupted(8), 112);
+  EXPECT_EQ(corrupted(64), 112);
+  EXPECT_EQ(corrupted(65), 125);
+}
+
+TEST(Corruption, ImagesOfSide64AreNotStoredAsJpeg) {
+  CorruptionOptions options;
+  options.kind = "contrast";
+  for (const int64_t side : {64, 65}) {
+    const at::Tensor image = striped_images(1, 3, side);
+    options.jpeg85 = true;
+    const at::Tensor stored = Corruption(options, side).apply(image, {0});
+    options.jpeg85 = false;
+    const at::Tensor plain = Corruption(options, side).apply(image, {0});
+    EXPECT_EQ(stored.equal(plain), side == 64) << side;
+  }
+}
+
+// Mud is brown: the channels differ.
+TEST(Corruption, AGreyImageBecomesTheGreenChannelOfThreeEqualOnes) {
+  const at::Tensor grey = striped_images(1, 1, 32);
+  const Corruption corrupt = corruption("spatter");
+
+  const at::Tensor coloured = corrupt.apply(grey.expand({1, 3, 32, 32}), {4});
+
+  EXPECT_TRUE(corrupt.apply(grey, {4})[0][0].equal(coloured[0][1]));
+  EXPECT_FALSE(coloured[0][0].equal(coloured[0][1]));
+  EXPECT_FALSE(coloured[0][2].equal(coloured[0][1]));
+}
+
 TEST(Corruption, LargeImagesAreStoredAsJpeg) {
   const at::Tensor image = striped_images(1, 3, 80);
   CorruptionOptions options;
@@ -130,8 +198,13 @@ TEST(Corruption, RefusesSeveritiesAndSidesOutOfRange) {
     testing::expect_error(ErrorKind::kInvalid, "1 .. 5, got",
                           [&] { Corruption(options, 32); });
   }
+  for (const int64_t severity : {1, 5}) {
+    options.severity = severity;
+    EXPECT_NO_THROW(Corruption(options, 32));
+  }
   testing::expect_error(ErrorKind::kInvalid, "at least 8 pixels",
-                        [] { corruption("fog", 4); });
+                        [] { corruption("fog", 7); });
+  EXPECT_NO_THROW(corruption("fog", 8));
 }
 
 TEST(Corruption, RefusesOtherTypesShapesAndCounts) {

@@ -142,6 +142,44 @@ TEST(FrostTexture, IsAsRoughAsThePhotographs) {
   }
 }
 
+// Mean and deviation of the channels, then the mean product of the first
+// channel with its neighbour to the right and below, in levels.
+std::array<double, 8> summary(const at::Tensor& texture) {
+  const at::Tensor values = texture.to(at::kDouble);
+  std::array<double, 8> result{};
+  for (int64_t c = 0; c < 3; ++c) {
+    result[static_cast<size_t>(c)] = values.select(2, c).mean().item<double>();
+    result[static_cast<size_t>(3 + c)] =
+        values.select(2, c).std(/*unbiased=*/false).item<double>();
+  }
+  const at::Tensor first = values.select(2, 0);
+  const int64_t height = first.size(0), width = first.size(1);
+  result[6] =
+      std::sqrt((first.narrow(1, 0, width - 1) * first.narrow(1, 1, width - 1))
+                    .mean()
+                    .item<double>());
+  result[7] = std::sqrt(
+      (first.narrow(0, 0, height - 1) * first.narrow(0, 1, height - 1))
+          .mean()
+          .item<double>());
+  return result;
+}
+
+// Results are only comparable while frost stays the same.
+TEST(FrostTexture, IsThePictureItHasAlwaysBeen) {
+  const std::array<double, 8> expected[] = {
+      {77.631, 149.147, 165.788, 26.580, 16.632, 15.567, 81.274, 81.306},
+      {200.824, 205.400, 214.450, 21.470, 22.079, 22.428, 201.773, 201.773},
+      {137.591, 152.771, 165.103, 28.446, 28.386, 29.478, 139.802, 139.854},
+      {112.400, 123.368, 134.724, 44.606, 43.135, 41.275, 119.588, 119.569},
+  };
+  for (size_t i = 0; i < kFrostRecipes; ++i) {
+    const auto found = summary(procedural_frost()[i]);
+    for (size_t k = 0; k < found.size(); ++k)
+      EXPECT_NEAR(found[k], expected[i][k], 1e-3) << i << ", number " << k;
+  }
+}
+
 TEST(FrostTexture, IsTheSameWheneverItIsMade) {
   EXPECT_TRUE(
       make_frost_texture(frost_recipes()[1]).equal(procedural_frost()[1]));

@@ -6,11 +6,10 @@ namespace sotta {
 namespace {
 
 TEST(MotionBlur, MatchesThePublishedScript) {
-  const testing::Golden golden("corruptions/motion_blur");
-  const double large_angle[] = {17.5, -30.25, 44};
-  for (const int severity : {1, 3, 5}) {
+  const testing::ReferenceImages golden("motion_blur");
+  const double large_angle[] = {17.5, 8, -30.25, -12.5, 44};
+  for (int severity = 1; severity <= 5; ++severity) {
     SCOPED_TRACE("severity " + std::to_string(severity));
-    const std::string key = "s" + std::to_string(severity);
     KindSetting small;
     small.severity = severity;
     KindSetting large = small;
@@ -18,14 +17,14 @@ TEST(MotionBlur, MatchesThePublishedScript) {
     large.constants = ConstantSet::kImageNet;
 
     const at::Tensor found = make_motion_blur(small)->apply(
-        golden["input"], {at::tensor({-42.1875, -36.5625}, at::kDouble)});
+        golden.input(), {at::tensor({-42.1875, -36.5625}, at::kDouble)});
     const at::Tensor large_found = make_motion_blur(large)->apply(
         testing::reference_picture(),
-        {at::tensor({large_angle[severity / 2]}, at::kDouble)});
+        {at::tensor({large_angle[severity - 1]}, at::kDouble)});
 
-    testing::expect_same_bytes(found, golden[key], 0);
+    testing::expect_same_bytes(found, golden.small(severity), 0);
     testing::expect_same_bytes(testing::reference_sample(large_found),
-                               golden["g224_" + key], 0);
+                               golden.large(severity), 0);
   }
 }
 

@@ -1,3 +1,4 @@
+#include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
@@ -46,6 +47,36 @@ TEST(ShotNoise, MatchesThePublishedScriptForTheSameCounts) {
 
     testing::expect_same_bytes(found, golden[key], 0);
   }
+}
+
+// A count k of c photons at white gives the level floor(255 k / c), at most
+// 255.
+TEST(ShotNoise, CountsPhotonsOfEverySeverity) {
+  const double photons[2][5] = {{500, 250, 100, 75, 50}, {60, 25, 12, 5, 3}};
+  const at::Tensor images = at::full({1, 3, 8, 8}, 130, at::kByte);
+  const at::Tensor counts = at::arange(192, at::kInt).view({1, 3, 8, 8});
+  for (const int set : {0, 1})
+    for (int64_t severity = 1; severity <= 5; ++severity) {
+      SCOPED_TRACE("set " + std::to_string(set) + ", severity " +
+                   std::to_string(severity));
+      const double white = photons[set][severity - 1];
+      KindSetting setting;
+      setting.side = 8;
+      setting.severity = severity;
+      setting.constants =
+          set == 0 ? ConstantSet::kCifar : ConstantSet::kImageNet;
+      // Counts near the mean, which is 130 / 255 of white.
+      const auto mean = static_cast<int64_t>(white * 130 / 255);
+      const at::Tensor near =
+          counts.remainder(mean < 4 ? 4 : 9) + std::max<int64_t>(0, mean - 4);
+
+      const at::Tensor found = make_shot_noise(setting)->apply(
+          images, {uniforms_for(images, near, white)});
+
+      const at::Tensor expected =
+          (near.to(at::kDouble) * 255 / white).floor().clamp_max(255);
+      testing::expect_same_bytes(found, expected.to(at::kByte), 0);
+    }
 }
 
 TEST(ShotNoise, BlackStaysBlackAndTheLargestUniformDoesNotRunAway) {

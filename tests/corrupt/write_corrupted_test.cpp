@@ -1,6 +1,7 @@
 #include "sotta/corrupt/write_corrupted.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include "sotta/data/npy.h"
@@ -57,6 +58,33 @@ TEST(WriteCorrupted, WritesSeverityAfterSeverity) {
   }
 }
 
+// A million pixels at a time: four of these images.
+TEST(WriteCorrupted, WritesManyImagesInPartsWithTheirOwnIndices) {
+  const TempDir dir;
+  const auto path = dir.path() / "large.npy";
+  const TensorDataset five(
+      {at::full({5, 1, 512, 512}, 90, at::kByte), at::arange(5, at::kLong)}, 10,
+      "five");
+  std::vector<int64_t> done;
+
+  ASSERT_TRUE(write_corrupted(five, noise_at({3}, 5), at::kCPU, path,
+                              [&](const Progress& progress) {
+                                done.push_back(progress.done);
+                                return true;
+                              }));
+
+  EXPECT_EQ(done, (std::vector<int64_t>{0, 4, 5}));
+  CorruptionOptions options = noise_at({3}, 5).options;
+  options.severity = 3;
+  const at::Tensor found = to_tensor(read_npy(path));
+  for (const int64_t image : {3, 4}) {
+    const at::Tensor expected =
+        Corruption(options, 512)
+            .apply(five.range(image, image + 1).images, {image});
+    EXPECT_TRUE(found[image].select(2, 0).equal(expected[0][0])) << image;
+  }
+}
+
 TEST(WriteCorrupted, NobodyNeedsToBeTold) {
   const TempDir dir;
   const auto path = dir.path() / "quiet.npy";
@@ -76,6 +104,23 @@ TEST(WriteCorrupted, RepeatsTheLabelsForEachSeverity) {
   ASSERT_EQ(labels.shape, (std::vector<int64_t>{4}));
   EXPECT_EQ(labels.as<uint8_t>()[1], 1);
   EXPECT_EQ(labels.as<uint8_t>()[2], 0);
+}
+
+TEST(WriteCorrupted, LabelsOfMoreThan256ClassesAreWide) {
+  const TempDir dir;
+  const auto path = dir.path() / "labels.npy";
+  const at::Tensor images = at::full({2, 1, 16, 16}, 90, at::kByte);
+  const at::Tensor labels = at::arange(255, 257, at::kLong);
+
+  write_corrupted_labels(TensorDataset({images, labels - 1}, 256, "narrow"),
+                         noise_at({1}, 2), path);
+  EXPECT_EQ(read_npy(path).type, ElementType::kUint8);
+  EXPECT_EQ(read_npy(path).as<uint8_t>()[1], 255);
+
+  write_corrupted_labels(TensorDataset({images, labels}, 257, "wide"),
+                         noise_at({1}, 2), path);
+  ASSERT_EQ(read_npy(path).type, ElementType::kInt64);
+  EXPECT_EQ(read_npy(path).as<int64_t>()[1], 256);
 }
 
 TEST(WriteCorrupted, CountsUpAndLeavesNothingWhenStopped) {
@@ -102,6 +147,12 @@ TEST(WriteCorrupted, RefusesMoreImagesThanThereAre) {
         write_corrupted(six_images(), noise_at({1}, 7), at::kCPU,
                         dir.path() / "a.npy", go_on);
       });
+  testing::expect_error(ErrorKind::kInvalid, "up to 6 images, asked for 7",
+                        [&] {
+                          write_corrupted_labels(six_images(), noise_at({1}, 7),
+                                                 dir.path() / "labels.npy");
+                        });
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
 }  // namespace

@@ -24,10 +24,16 @@ at::Tensor with_batch_statistics(const at::Tensor& input,
   return output;
 }
 
-}  // namespace
+// Statistics are over everything but the channel, so that only the count of
+// positions matters: [N, C] has one, [N, C, L] a row of them.
+at::Tensor as_images(const at::Tensor& input) {
+  const at::Tensor flat = input.dim() > 3 ? input.flatten(2) : input;
+  return flat.dim() == 2 ? flat.unsqueeze(-1).unsqueeze(-1)
+                         : flat.unsqueeze(-1);
+}
 
-at::Tensor batch_norm(const at::Tensor& input, const NormVectors& vectors,
-                      NormStats stats) {
+at::Tensor norm_of_images(const at::Tensor& input, const NormVectors& vectors,
+                          NormStats stats) {
   if (has_fused_norm(input))
     return fused_norm(input, vectors, stats, {{}, /*relu=*/false},
                       /*use_up=*/false)
@@ -44,6 +50,19 @@ at::Tensor batch_norm(const at::Tensor& input, const NormVectors& vectors,
       return blended_norm(input, vectors, stats.batch_share);
   }
   fail(ErrorKind::kInvalid, "batch_norm", "unknown source of statistics");
+}
+
+}  // namespace
+
+at::Tensor batch_norm(const at::Tensor& input, const NormVectors& vectors,
+                      NormStats stats) {
+  if (input.dim() == 4) return norm_of_images(input, vectors, stats);
+  if (input.dim() < 2)
+    fail(ErrorKind::kInvalid, "batch_norm",
+         "expected [N, C] and perhaps more dimensions, got " +
+             std::to_string(input.dim()));
+  return norm_of_images(as_images(input), vectors, stats)
+      .reshape(input.sizes());
 }
 
 }  // namespace sotta

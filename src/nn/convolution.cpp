@@ -23,6 +23,14 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+// On a CPU bfloat16 is how values are kept, not how they are multiplied:
+// products of two such values are exact in float32, so this is what a processor
+// with instructions for it computes. LibTorch's own way ends in an illegal
+// instruction on processors with AMX.
+at::Tensor as_float(const at::Tensor& values) {
+  return values.scalar_type() == at::kBFloat16 ? values.to(at::kFloat) : values;
+}
+
 struct Convolution : torch::autograd::Function<Convolution> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
                             const at::Tensor& weight, int64_t stride,
@@ -33,14 +41,17 @@ struct Convolution : torch::autograd::Function<Convolution> {
     context->saved_data["shape"] = input.sizes();
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
-    return at::conv2d(input, weight, {}, stride, padding);
+    return at::conv2d(as_float(input), as_float(weight), {}, stride, padding)
+        .to(input.scalar_type());
   }
 
   static variable_list backward(AutogradContext* context,
                                 const variable_list& output_gradients) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor &input = saved[0], &weight = saved[1];
-    const at::Tensor& gradient = output_gradients[0];
+    const at::Tensor& input = saved[0];
+    const at::Tensor weight = as_float(saved[1]);
+    const at::Tensor gradient = as_float(output_gradients[0]);
+    const auto type = saved[1].scalar_type();
     const int64_t step = context->saved_data["stride"].toInt();
     const int64_t border = context->saved_data["padding"].toInt();
     const std::array<int64_t, 2> stride{step, step}, padding{border, border};
@@ -52,16 +63,22 @@ struct Convolution : torch::autograd::Function<Convolution> {
       const at::Tensor shaped = gradient.sizes() == shape
                                     ? gradient
                                     : at::empty(shape, weight.options());
-      input_gradient = std::get<0>(at::convolution_backward(
-          gradient, shaped, weight, /*bias_sizes=*/at::OptionalIntArrayRef(),
-          stride, padding,
-          /*dilation=*/{1, 1}, /*transposed=*/false, /*output_padding=*/{0, 0},
-          /*groups=*/1, /*output_mask=*/{true, false, false}));
+      input_gradient =
+          std::get<0>(at::convolution_backward(
+                          gradient, shaped, weight,
+                          /*bias_sizes=*/at::OptionalIntArrayRef(), stride,
+                          padding, /*dilation=*/{1, 1}, /*transposed=*/false,
+                          /*output_padding=*/{0, 0}, /*groups=*/1,
+                          /*output_mask=*/{true, false, false}))
+              .to(type);
     }
     if (input.defined())
-      weight_gradient = std::get<1>(at::_slow_conv2d_backward(
-          gradient, input, weight, weight.sizes().slice(2), stride, padding,
-          /*output_mask=*/{false, true, false}));
+      weight_gradient =
+          std::get<1>(at::_slow_conv2d_backward(
+                          gradient, as_float(input), weight,
+                          weight.sizes().slice(2), stride, padding,
+                          /*output_mask=*/{false, true, false}))
+              .to(type);
     const at::Tensor none;
     return {input_gradient, weight_gradient, none, none};
   }

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "sotta/core/error.h"
 #include "sotta/core/log.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/device_work.h"
 #include "sotta/nn/out_of_memory.h"
 #include "sotta/nn/step_graph.h"
 
@@ -21,6 +23,20 @@ namespace sotta {
 namespace {
 
 using Pool = decltype(at::cuda::graph_pool_handle());
+
+std::atomic<int64_t> captured{0};
+
+// The memory of a graph that is gone stays in the allocator, for nobody: every
+// graph has a pool of its own. The allocator gives it back where memory runs
+// short, but not during a capture.
+std::atomic<int64_t> released_pools{0};
+constexpr int64_t kMostReleasedPools = 16;
+
+// Outside of captures only.
+void give_memory_back() {
+  released_pools = 0;
+  c10::cuda::CUDACachingAllocator::emptyCache();
+}
 
 // LibTorch tells its allocator of the end of a recording only if CUDA did not
 // give it up. Until then no unused memory goes back to the device.
@@ -36,26 +52,20 @@ void end_for_allocator(c10::DeviceIndex device, const Pool& pool) {
 }  // namespace
 
 struct StepGraph::Recording {
-  Recording() : graph(std::in_place) {}
+  explicit Recording(at::Device where) : device(where), graph(std::in_place) {}
+
+  // A graph signs off with the device's random generator, which keeps a list of
+  // graphs without a lock of its own. None signs on meanwhile: that happens
+  // while a graph is captured.
   ~Recording() {
-    const std::lock_guard<std::mutex> alone(registering());
+    static std::mutex signing_off;
+    const DeviceWork at_work(device);
+    const std::lock_guard<std::mutex> alone(signing_off);
     graph.reset();
+    ++released_pools;
   }
 
-  void begin(const Pool& pool) {
-    const std::lock_guard<std::mutex> alone(registering());
-    // Other threads may go on with theirs.
-    graph->capture_begin(pool, cudaStreamCaptureModeThreadLocal);
-  }
-
-  // Graphs sign on with the device's random generator and off again, which
-  // keeps a list of them without a lock of its own. The end of a recording
-  // changes only what random numbers need, and none are drawn in one.
-  static std::mutex& registering() {
-    static std::mutex mutex;
-    return mutex;
-  }
-
+  at::Device device;
   std::optional<at::cuda::CUDAGraph> graph;
 };
 
@@ -76,9 +86,35 @@ void StepGraph::run() {
   --plain_runs_;
 }
 
-// Recording does none of the work. What cannot be recorded still can be done.
+// Captures the work, which does none of it. What was begun has been ended if it
+// throws: the stream is needed for what comes next.
+std::unique_ptr<StepGraph::Recording> StepGraph::capture() const {
+  auto recording = std::make_unique<Recording>(device_);
+  const Pool pool = at::cuda::graph_pool_handle();
+  try {
+    // The embedding program's other threads may use CUDA meanwhile.
+    recording->graph->capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+    work_();
+    recording->graph->capture_end();
+  } catch (const std::exception&) {
+    try {
+      recording->graph->capture_end();
+    } catch (const std::exception&) {
+      // Says again that the recording failed.
+      const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
+      end_for_allocator(cuda.getDevice().index(), pool);
+      // The allocator of the host's memory has not been told either, cannot be
+      // in every version, and may ask the graph for ever, which stays for it.
+      static_cast<void>(recording.release());
+    }
+    throw;
+  }
+  ++captured;
+  return recording;
+}
+
+// What cannot be recorded still can be done.
 bool StepGraph::record() {
-  // Not for the whole device: other threads may be recording on it.
   wait_for(device_);
   // The default stream cannot be recorded. A thread's own can, and no other
   // thread must use what is being recorded.
@@ -87,38 +123,34 @@ bool StepGraph::record() {
   const c10::StreamGuard aside(current == cuda.getDefaultStream(device_)
                                    ? cuda.getStreamFromGlobalPool(device_)
                                    : current);
-  auto recording = std::make_unique<Recording>();
-  const Pool pool = at::cuda::graph_pool_handle();
+  const ExclusiveDeviceWork alone;
+  if (released_pools >= kMostReleasedPools) give_memory_back();
   try {
-    recording->begin(pool);
-    work_();
-    recording->graph->capture_end();
-  } catch (const std::exception& error) {
-    // Ended in any case: the stream is needed for what comes next.
     try {
-      recording->graph->capture_end();
-    } catch (const std::exception&) {
-      // Says again that the recording failed.
-      end_for_allocator(aside.current_device().index(), pool);
-      // The allocator of the host's memory has not been told either, cannot be
-      // in every version, and may ask the graph for ever, which stays for it.
-      static_cast<void>(recording.release());
+      recording_ = capture();
+    } catch (const std::exception& error) {
+      if (!is_out_of_memory(error)) throw;
+      give_memory_back();
+      recording_ = capture();
     }
+  } catch (const std::exception& error) {
     if (is_out_of_memory(error)) throw;
     replay_ = false;
     log(LogLevel::kWarning,
         std::string("work cannot be recorded on this device, it goes on "
                     "launch by launch: ") +
             first_line(error));
-    return false;
   }
-  recording_ = std::move(recording);
-  return true;
+  return recording_ != nullptr;
 }
 
 void StepGraph::forget() {
   recording_.reset();
   plain_runs_ = kPlainRuns;
+}
+
+int64_t StepGraph::captures() {
+  return captured;
 }
 
 }  // namespace sotta

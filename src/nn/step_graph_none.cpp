@@ -22,4 +22,8 @@ void StepGraph::run() {
 
 void StepGraph::forget() {}
 
+int64_t StepGraph::captures() {
+  return 0;
+}
+
 }  // namespace sotta

@@ -4,6 +4,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
@@ -29,13 +30,15 @@ namespace {
 
 constexpr bool kCanRecord = true;
 
-// What LibTorch holds of the device's memory when it has to give back all that
-// it can.
+// What LibTorch holds of the device's memory.
 int64_t bytes_held(at::Device device) {
-  c10::cuda::CUDACachingAllocator::emptyCache();
   return c10::cuda::CUDACachingAllocator::getDeviceStats(device.index())
       .reserved_bytes[0]
       .current;
+}
+
+void give_back_what_is_free() {
+  c10::cuda::CUDACachingAllocator::emptyCache();
 }
 
 #else
@@ -45,6 +48,8 @@ constexpr bool kCanRecord = false;
 int64_t bytes_held(at::Device /*device*/) {
   return 0;
 }
+
+void give_back_what_is_free() {}
 
 #endif
 
@@ -121,6 +126,7 @@ TEST_F(GpuStepGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
 
 TEST_F(GpuStepGraph, ThreadsMakeAndDropRecordingsSideBySide) {
   constexpr int64_t kThreads = 8;
+  const int64_t before = StepGraph::captures();
   std::vector<at::Tensor> sums(kThreads);
   run_in_threads(kThreads, kThreads, [&](int64_t i) {
     const OwnQueue queue(gpu);
@@ -134,10 +140,33 @@ TEST_F(GpuStepGraph, ThreadsMakeAndDropRecordingsSideBySide) {
   });
   for (const at::Tensor& sum : sums)
     EXPECT_EQ(sum.sum().item<float>(), 300 * 1000);
+  EXPECT_EQ(StepGraph::captures() - before, kThreads * 300);
+  EXPECT_EQ(warning_, "");
+}
+
+// Each has memory of its own; of so many that are gone not all of it is kept.
+TEST_F(GpuStepGraph, MemoryOfGraphsThatAreGoneIsBounded) {
+  constexpr int64_t kBytes = int64_t{1} << 28;
+  give_back_what_is_free();
+  const int64_t before = bytes_held(gpu);
+  int64_t most = 0;
+  for (int again = 0; again < 60; ++again) {
+    StepGraph graph(
+        [&] {
+          const at::Tensor large =
+              at::zeros({kBytes}, at::TensorOptions(gpu).dtype(at::kByte));
+          sum_.add_(large.narrow(0, 0, 1000));
+        },
+        gpu, /*replay=*/true, /*plain_runs=*/0);
+    graph.run();
+    most = std::max(most, bytes_held(gpu) - before);
+  }
+  EXPECT_LT(most, 24 * kBytes);
 }
 
 TEST_F(GpuStepGraph, MemoryOfARecordingThatWasGivenUpComesBack) {
   constexpr int64_t kMuch = int64_t{1} << 28;
+  give_back_what_is_free();
   const int64_t before = bytes_held(gpu);
   run_five_times([this] {
     const at::Tensor large =
@@ -145,6 +174,7 @@ TEST_F(GpuStepGraph, MemoryOfARecordingThatWasGivenUpComesBack) {
     wait_for(gpu);
   });
   expect_plain_runs();
+  give_back_what_is_free();
   EXPECT_LT(bytes_held(gpu) - before, kMuch / 2);
 }
 

@@ -83,7 +83,7 @@ TEST_F(GpuWaits, TransfersFromTheDeviceCountAndThoseToItDoNot) {
 class GpuMethodWaits : public GpuWaits,
                        public ::testing::WithParamInterface<std::string> {};
 
-// As docs/performance.md says: CoTTA has to know whether to predict once or on
+// As docs/gpu.md says: CoTTA has to know whether to predict once or on
 // many views.
 TEST_P(GpuMethodWaits, OnceAWindow) {
   constexpr int64_t kFirst = 3;

@@ -6,12 +6,14 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "tests/support/expect_error.h"
 #include "tests/support/golden.h"
 #include "tests/support/gradient_check.h"
 
@@ -119,6 +121,51 @@ TEST(BatchNorm, BlendingNothingIsRunningAndBlendingAllIsBatch) {
                   .allclose(batch_norm(input, vectors, NormStats::running())));
   EXPECT_TRUE(batch_norm(input, vectors, NormStats::blended(1))
                   .allclose(batch_norm(input, vectors, NormStats::batch())));
+}
+
+// Statistics, output and gradient of [N, C, ...] are those of the same values
+// as images of one column.
+TEST(BatchNorm, TakesAnyNumberOfPositions) {
+  const std::vector<std::vector<int64_t>> shapes = {
+      {6, 3}, {4, 3, 5}, {2, 3, 4, 1, 2}};
+  for (const auto& shape : shapes)
+    for (const auto type : {at::kFloat, at::kDouble})
+      for (const NormStats stats : {NormStats::running(), NormStats::batch(),
+                                    NormStats::blended(0.3)}) {
+        const at::Tensor input = at::randn(shape, type);
+        const auto normalise = [&](const at::Tensor& values) {
+          const at::Tensor scale =
+              at::tensor({0.5, 1.0, 2.0}, type).requires_grad_();
+          NormVectors vectors = {scale,
+                                 at::tensor({1.0, 0.0, -1.0}, type),
+                                 at::tensor({0.1, 0.2, 0.3}, type),
+                                 at::tensor({1.0, 2.0, 3.0}, type),
+                                 at::zeros({3}, type),
+                                 at::zeros({3}, type)};
+          const at::Tensor output = batch_norm(values, vectors, stats);
+          const auto gradient =
+              torch::autograd::grad({output.pow(3).sum()}, {scale})[0];
+          return std::vector<at::Tensor>{output.detach().flatten(), gradient,
+                                         vectors.batch_mean, vectors.batch_var};
+        };
+        const auto found = normalise(input);
+        const auto wanted = normalise(input.reshape({shape[0], 3, -1, 1}));
+        for (size_t i = 0; i < wanted.size(); ++i)
+          EXPECT_TRUE(found[i].allclose(wanted[i], 1e-5, 1e-6)) << i;
+        EXPECT_EQ(batch_norm(input,
+                             {at::ones({3}, type), at::zeros({3}, type),
+                              at::zeros({3}, type), at::ones({3}, type),
+                              at::zeros({3}, type), at::zeros({3}, type)},
+                             stats)
+                      .sizes(),
+                  input.sizes());
+      }
+}
+
+TEST(BatchNorm, RefusesWhatHasNoChannels) {
+  testing::expect_error(ErrorKind::kInvalid, "expected [N, C]", [] {
+    batch_norm(at::zeros({3}), one_channel(), NormStats::running());
+  });
 }
 
 TEST(BatchNorm, LeavesItsInputAlone) {

@@ -54,6 +54,28 @@ TEST(Convolution, GivesTheWeightAGradientWhenTheInputNeedsNone) {
   EXPECT_GT(gradient_of(output.sum(), weight).abs().sum().item<float>(), 0);
 }
 
+// On a CPU: values are kept in bfloat16 and multiplied in float32.
+TEST(Convolution, Bfloat16IsFloat32OfRoundedValuesRounded) {
+  const auto rounded = [](const at::Tensor& values) {
+    return values.to(at::kBFloat16);
+  };
+  const at::Tensor input = as_leaf(rounded(draw({2, 3, 6, 6}, 1)));
+  const at::Tensor weight = as_leaf(rounded(draw({4, 3, 3, 3}, 2)));
+  const at::Tensor output = convolution(input, weight, 1, 1);
+  const auto gradients =
+      gradients_of(output.to(at::kFloat).sum(), {input, weight});
+
+  const at::Tensor exact_input = as_leaf(input.detach().to(at::kFloat));
+  const at::Tensor exact_weight = as_leaf(weight.detach().to(at::kFloat));
+  const at::Tensor exact = convolution(exact_input, exact_weight, 1, 1);
+  const auto exact_gradients =
+      gradients_of(exact.sum(), {exact_input, exact_weight});
+  EXPECT_EQ(output.scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(output.equal(rounded(exact)));
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_TRUE(gradients[i].equal(rounded(exact_gradients[i]))) << i;
+}
+
 TEST(Convolution, WeightGradientHasTheSameBitsAtAnyThreadCount) {
   const at::Tensor input = draw({16, 4, 16, 16}, 1);
   const at::Tensor weight = draw({6, 4, 3, 3}, 2);

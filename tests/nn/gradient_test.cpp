@@ -4,6 +4,8 @@
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/expect_error.h"
+
 namespace sotta {
 namespace {
 
@@ -25,6 +27,22 @@ TEST(Gradient, IsZeroWhereNothingDepends) {
   const at::Tensor used = as_leaf(at::arange(3, at::kFloat));
   const at::Tensor unused = as_leaf(at::arange(2, at::kFloat));
   EXPECT_TRUE(gradient_of(used.sum(), unused).equal(at::arange(2) * 0.0));
+}
+
+TEST(Gradient, IsZeroWhereTheLossDependsOnNothing) {
+  const at::Tensor leaf = as_leaf(at::arange(2, at::kFloat));
+  EXPECT_TRUE(
+      gradient_of(leaf.detach().sum(), leaf).equal(at::arange(2) * 0.0));
+}
+
+TEST(Gradient, ThatLibTorchCannotComputeIsOneSentence) {
+  const at::Tensor leaf = as_leaf(at::arange(3, at::kFloat));
+  const at::Tensor root = leaf.exp();
+  const at::Tensor loss = root.square().sum();
+  root.add_(1);  // what the backward pass of square() needs
+  testing::expect_error(ErrorKind::kUnsupported,
+                        "gradient: cannot be computed, LibTorch says: one of",
+                        [&] { gradient_of(loss, leaf); });
 }
 
 TEST(Gradient, OfSeveralLeavesComesInTheirOrder) {

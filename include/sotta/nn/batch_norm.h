@@ -21,9 +21,11 @@ struct NormVectors {
   at::Tensor batch_var;
 };
 
-// Normalises `input` [N, C, H, W] per channel, then scales and shifts it.
-// Variances divide by n = N*H*W where they normalise and by n-1 where they are
-// handed out, so that a running average estimates the population's variance.
+// Normalises `input` [N, C, H, W] per channel, then scales and shifts it; also
+// [N, C], [N, C, L] and what has more dimensions, as PyTorch's BatchNorm1d and
+// 3d do. Variances divide by n, the count of values per channel (N*H*W), where
+// they normalise and by n-1 where they are handed out, so that a running
+// average estimates the population's variance.
 //
 //   kRunning  uses the running vectors. Writes nothing.
 //   kBatch    uses the batch's own statistics and writes them to batch_mean and

@@ -10,7 +10,8 @@ namespace sotta {
 at::Tensor as_leaf(const at::Tensor& values);
 
 // d(loss)/d(leaf), detached. Frees the graph. Zero where the loss does not
-// depend on the leaf.
+// depend on the leaf. All of it happens in the calling thread. Throws
+// Error(kUnsupported) with LibTorch's reason if it cannot compute it.
 at::Tensor gradient_of(const at::Tensor& loss, const at::Tensor& leaf);
 
 // The same for several leaves in one pass back, in their order.

@@ -12,7 +12,7 @@ namespace sotta {
 // can, it is done a few times as it is, then recorded once and replayed from
 // there on: one launch instead of hundreds. Elsewhere it is always done as it
 // is, and so it is on a GPU, with a warning in the log, if it cannot be
-// recorded.
+// recorded. Recording waits until no other thread holds a DeviceWork.
 class StepGraph {
  public:
   // Libraries set themselves up and try their algorithms in the first run or
@@ -32,9 +32,13 @@ class StepGraph {
   // Tensors were replaced: the next runs begin anew.
   void forget();
 
+  // How many were captured in this process so far.
+  static int64_t captures();
+
  private:
   struct Recording;
 
+  std::unique_ptr<Recording> capture() const;
   bool record();
 
   std::function<void()> work_;

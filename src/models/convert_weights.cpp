@@ -1,6 +1,7 @@
 #include "sotta/models/convert_weights.h"
 
 #include <string_view>
+#include <system_error>
 
 #include <ATen/core/Tensor.h>
 
@@ -48,6 +49,14 @@ int64_t halve_weights(TensorFile& file, const std::string& subject) {
   return halved;
 }
 
+// Of the networks that this project knows, the first layer is conv1.
+void check_first_layer(const TensorFile& file,
+                       const Normalisation& normalisation) {
+  const auto first = file.tensors.find("conv1.weight");
+  if (first != file.tensors.end() && first->second.shape.size() == 4)
+    check_channels(normalisation, first->second.shape[1]);
+}
+
 void drop_batch_counts(WeightsFile& weights) {
   auto& tensors = weights.content.tensors;
   for (auto tensor = tensors.begin(); tensor != tensors.end();) {
@@ -70,8 +79,12 @@ ConvertResult convert_weights(const std::filesystem::path& input,
   TensorFile& file = weights.content;
   ConvertResult result;
   if (options.drop_batch_counts) drop_batch_counts(weights);
+  if (file.tensors.empty())
+    fail(ErrorKind::kInvalid, input.string(),
+         "expected tensors to convert, got none");
   if (options.half) result.halved = halve_weights(file, input.string());
   if (options.normalisation) {
+    check_first_layer(file, *options.normalisation);
     file.metadata["mean"] = format_number_list(options.normalisation->mean);
     file.metadata["std"] = format_number_list(options.normalisation->std);
   }
@@ -83,7 +96,12 @@ ConvertResult convert_weights(const std::filesystem::path& input,
   result.tensors = static_cast<int64_t>(file.tensors.size());
   for (const auto& [name, array] : file.tensors)
     if (!is_statistic(name)) result.parameters += array.count();
-  result.bytes = static_cast<int64_t>(std::filesystem::file_size(output));
+  std::error_code problem;
+  const auto bytes = std::filesystem::file_size(output, problem);
+  if (problem)
+    fail(ErrorKind::kIo, output.string(),
+         "cannot be looked at: " + problem.message());
+  result.bytes = static_cast<int64_t>(bytes);
   return result;
 }
 

@@ -8,17 +8,31 @@
 
 namespace sotta {
 
-void check_normalisation(const Normalisation& normalisation) {
+void check_normalisation(const Normalisation& normalisation,
+                         const std::string& subject) {
   const auto& [mean, std] = normalisation;
-  require(!mean.empty() && mean.size() == std.size(), "normalisation",
+  require(!mean.empty() && mean.size() == std.size(), subject,
           "expected as many means as standard deviations, got " +
               std::to_string(mean.size()) + " and " +
               std::to_string(std.size()));
+  // As the floats that networks compute with.
   for (const double number : mean)
-    require(std::isfinite(number), "normalisation", "expected finite means");
+    require(std::isfinite(static_cast<float>(number)), subject,
+            "expected finite means, got " + to_text(number));
   for (const double number : std)
-    require(std::isfinite(number) && number > 0, "normalisation",
-            "expected standard deviations above 0");
+    require(std::isnormal(static_cast<float>(number)) && number > 0, subject,
+            "expected standard deviations above 0, got " + to_text(number));
+}
+
+void check_channels(const Normalisation& normalisation, int64_t channels) {
+  const auto count = static_cast<size_t>(channels);
+  require(
+      normalisation.mean.size() == count && normalisation.std.size() == count,
+      "normalisation",
+      "expected a mean and a standard deviation for each of the network's " +
+          std::to_string(channels) + " channels, got " +
+          std::to_string(normalisation.mean.size()) + " and " +
+          std::to_string(normalisation.std.size()));
 }
 
 std::vector<double> parse_number_list(const std::string& text,

@@ -294,14 +294,8 @@ std::unique_ptr<Classifier> make_resnet(const ResNetSpec& spec,
   require_size(state.affine, 2 * plan.norm_channels(), "affine");
   require_size(state.running_mean, plan.norm_channels(), "running_mean");
   require_size(state.running_var, plan.norm_channels(), "running_var");
-  const auto channels = static_cast<size_t>(spec.channels);
-  require(normalisation.mean.size() == channels &&
-              normalisation.std.size() == channels,
-          "make_resnet",
-          "expected a mean and a std for each of " + std::to_string(channels) +
-              " channels, got " + std::to_string(normalisation.mean.size()) +
-              " and " + std::to_string(normalisation.std.size()));
   check_normalisation(normalisation);
+  check_channels(normalisation, spec.channels);
   return std::make_unique<ResNetClassifier>(spec, state, normalisation,
                                             precision);
 }

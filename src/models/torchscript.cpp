@@ -1,15 +1,21 @@
 #include "sotta/models/torchscript.h"
 
+#include <algorithm>
+#include <cstring>
 #include <fstream>
+#include <utility>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros_like.h>
+#include <caffe2/serialize/read_adapter_interface.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "sotta/core/error.h"
+#include "sotta/data/torchscript_archive.h"
 #include "sotta/models/pixel_input.h"
+#include "sotta/nn/out_of_memory.h"
 
 #include "models/torchscript_graph.h"
 
@@ -38,8 +44,10 @@ ModelState collect_state(const LiftedGraph& lifted) {
 class TorchScriptClassifier : public Classifier {
  public:
   TorchScriptClassifier(const LiftedGraph& lifted,
-                        const Normalisation& normalisation)
-      : code_(lifted.graph, "forward"),
+                        const Normalisation& normalisation,
+                        const std::string& subject)
+      : subject_(subject),
+        code_(lifted.graph, "forward"),
         body_(lifted.body),
         source_(collect_state(lifted)),
         normalisation_(normalisation),
@@ -63,9 +71,10 @@ class TorchScriptClassifier : public Classifier {
     push_norms(stack, state, result);
     stack.emplace_back(static_cast<int64_t>(stats.source));
     stack.emplace_back(stats.batch_share);
-    torch::jit::InterpreterState(code_).run(stack);
+    run(stack, images);
     result.logits = stack[0].toTensor();
     result.features = stack[1].toTensor();
+    check_output(result, images.size(0));
     return result;
   }
 
@@ -88,6 +97,32 @@ class TorchScriptClassifier : public Classifier {
   }
 
  private:
+  void run(torch::jit::Stack& stack, const at::Tensor& images) const try {
+    torch::jit::InterpreterState(code_).run(stack);
+  } catch (const std::exception& error) {
+    if (is_out_of_memory(error)) throw;
+    std::string sizes;
+    for (const int64_t extent : images.sizes())
+      sizes += (sizes.empty() ? "" : ", ") + std::to_string(extent);
+    fail(ErrorKind::kUnsupported, subject_,
+         "the network cannot be run on images [" + sizes +
+             "], LibTorch says: " + libtorch_reason(error));
+  }
+
+  void check_output(const ForwardResult& result, int64_t images) const {
+    const auto fits = [&](const at::Tensor& rows) {
+      return rows.defined() && rows.dim() == 2 && rows.size(0) == images &&
+             rows.is_floating_point();
+    };
+    if (!fits(result.logits) || result.logits.size(1) != classes() ||
+        !fits(result.features))
+      fail(ErrorKind::kUnsupported, subject_,
+           "expected logits [" + std::to_string(images) + ", " +
+               std::to_string(classes()) +
+               "] and as many rows of features, the network gives another "
+               "shape");
+  }
+
   void push_body(torch::jit::Stack& stack, const ModelState& state) const {
     std::vector<int64_t> sizes;
     for (const auto& parameter : body_)
@@ -118,6 +153,7 @@ class TorchScriptClassifier : public Classifier {
     }
   }
 
+  std::string subject_;  // the file, for messages
   torch::jit::Code code_;
   std::vector<NamedTensor> body_;  // for names and shapes
   std::vector<NormLayer> norms_;
@@ -126,29 +162,78 @@ class TorchScriptClassifier : public Classifier {
   PixelInput input_;
 };
 
+// An archive in pieces, as LibTorch reads files.
+class Pieces : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit Pieces(std::vector<Array> pieces) : pieces_(std::move(pieces)) {
+    for (const Array& piece : pieces_) {
+      begins_.push_back(size_);
+      size_ += static_cast<size_t>(piece.bytes());
+    }
+  }
+
+  size_t size() const override { return size_; }
+
+  size_t read(uint64_t position, void* out, size_t count,
+              const char* /*what*/) const override {
+    if (position >= size_) return 0;
+    const size_t wanted = std::min<size_t>(count, size_ - position);
+    auto piece = static_cast<size_t>(
+        std::upper_bound(begins_.begin(), begins_.end(), position) -
+        begins_.begin() - 1);
+    for (size_t done = 0; done < wanted; ++piece) {
+      const size_t skip = position + done - begins_[piece];
+      const size_t length = std::min(
+          wanted - done, static_cast<size_t>(pieces_[piece].bytes()) - skip);
+      std::memcpy(static_cast<char*>(out) + done,
+                  pieces_[piece].data.get() + skip, length);
+      done += length;
+    }
+    return wanted;
+  }
+
+ private:
+  std::vector<Array> pieces_;
+  std::vector<size_t> begins_;
+  size_t size_ = 0;
+};
+
 torch::jit::Module read_module(const std::filesystem::path& file,
                                at::Device device) {
-  if (!std::filesystem::exists(file))
-    fail(ErrorKind::kNotFound, file.string(), "there is no such file");
+  const auto archive = std::make_shared<Pieces>(read_torchscript_archive(file));
   try {
-    return torch::jit::load(file.string(), device);
-  } catch (const c10::Error& error) {
+    return torch::jit::load(archive, device);
+  } catch (const std::exception& error) {
+    if (is_out_of_memory(error)) throw;
     fail(ErrorKind::kBadFormat, file.string(),
          "expected a TorchScript file, LibTorch says: " +
-             std::string(error.what_without_backtrace()));
+             libtorch_reason(error));
   }
+}
+
+std::unique_ptr<Classifier> make_network(const LiftedGraph& lifted,
+                                         const LoadOptions& options,
+                                         const std::string& subject) try {
+  return std::make_unique<TorchScriptClassifier>(lifted, *options.normalisation,
+                                                 subject);
+} catch (const Error&) {
+  throw;
+} catch (const std::exception& error) {
+  fail_to_adapt(subject, error);
 }
 
 }  // namespace
 
 bool is_torchscript(const std::filesystem::path& file) {
+  std::error_code ignored;
+  // Opening a named pipe would wait for a writer.
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
   std::ifstream stream(file, std::ios::binary);
   char magic[2] = {};
   stream.read(magic, sizeof magic);
   if (!stream || magic[0] != 'P' || magic[1] != 'K') return false;
   // Zip files name their entries a second time at their end; checkpoints and
   // TorchScript files differ by the entry that says where constants lie.
-  std::error_code ignored;
   const auto size = std::filesystem::file_size(file, ignored);
   constexpr std::uintmax_t kTail = 1 << 20;
   stream.seekg(static_cast<std::streamoff>(size > kTail ? size - kTail : 0));
@@ -169,8 +254,8 @@ std::unique_ptr<Classifier> load_torchscript(const std::filesystem::path& file,
          "was made for");
   use_precision(options.precision, options.device);
   const torch::jit::Module module = read_module(file, options.device);
-  return std::make_unique<TorchScriptClassifier>(
-      lift_graph(module, file.string()), *options.normalisation);
+  return make_network(lift_graph(module, file.string()), options,
+                      file.string());
 }
 
 }  // namespace sotta

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include <torch/csrc/jit/ir/constants.h>
@@ -14,6 +15,7 @@
 
 #include "sotta/core/error.h"
 #include "sotta/nn/batch_norm.h"
+#include "sotta/nn/out_of_memory.h"
 
 namespace sotta {
 namespace {
@@ -149,9 +151,19 @@ class Lifting {
                                norm_attribute(node->input(2)).tensor,
                                norm_attribute(node->input(3)).tensor,
                                norm_attribute(node->input(4)).tensor});
+      check_vectors(result_.norms.back());
       norm_nodes_.push_back(node);
     }
     if (norm_nodes_.empty()) refuse("has no batch norm layers to adapt");
+  }
+
+  void check_vectors(const GraphNorm& norm) const {
+    for (const at::Tensor& vector :
+         {norm.scale, norm.shift, norm.running_mean, norm.running_var})
+      if (vector.dim() != 1 || vector.numel() != norm.scale.numel() ||
+          !vector.is_floating_point())
+        refuse("norm layer " + norm.name +
+               " has vectors of different lengths, or no vectors of numbers");
   }
 
   // Every parameter outside the norm layers becomes an input, those of the last
@@ -173,6 +185,8 @@ class Lifting {
     }
     order.insert(order.end(), {classifier_.first, classifier_.second});
     for (const auto& name : order) {
+      if (uses[name].empty())
+        refuse("its last linear layer has no parameters of its own");
       Value* input = result_.graph->addInput();
       const c10::IValue held = attribute(module_, path_of(uses[name].front()));
       for (Node* use : uses[name])
@@ -256,10 +270,33 @@ LiftedGraph lift_graph(const torch::jit::Module& module,
       torch::jit::freeze_module(copy, {}, /*freezeInterfaces=*/true,
                                 /*preserveParameters=*/true);
   return Lifting(frozen, subject).run();
-} catch (const c10::Error& error) {
+} catch (const Error&) {
+  throw;
+} catch (const std::exception& error) {
+  fail_to_adapt(subject, error);
+}
+
+std::string libtorch_reason(const std::exception& error) {
+  const std::string text = error.what();
+  const std::string mark = "\nRuntimeError: ";
+  const size_t found = text.rfind(mark);
+  std::string reason =
+      found == std::string::npos
+          ? first_line(error)
+          : first_line(std::runtime_error(text.substr(found + mark.size())));
+  for (char& c : reason)
+    if (c < ' ' || c > '~') c = '?';  // bytes of the file that it quotes
+  // The place in the code would follow.
+  while (reason.back() == ':' || reason.back() == ' ')
+    reason.pop_back();
+  return reason;
+}
+
+void fail_to_adapt(const std::string& subject, const std::exception& error) {
+  if (is_out_of_memory(error)) throw;
   fail(ErrorKind::kUnsupported, subject,
        "cannot be made ready for adaptation, LibTorch says: " +
-           std::string(error.what_without_backtrace()));
+           libtorch_reason(error));
 }
 
 }  // namespace sotta

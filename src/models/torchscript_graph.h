@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,5 +35,14 @@ struct LiftedGraph {
 // Throws Error(kUnsupported) naming `subject` and what does not fit.
 LiftedGraph lift_graph(const torch::jit::Module& module,
                        const std::string& subject);
+
+// What LibTorch complains of in one line. Its interpreter puts the reason
+// behind an account of the code that was running.
+std::string libtorch_reason(const std::exception& error);
+
+// Throws Error(kUnsupported) that says so, or the same exception again if
+// memory ran out.
+[[noreturn]] void fail_to_adapt(const std::string& subject,
+                                const std::exception& error);
 
 }  // namespace sotta

@@ -112,12 +112,13 @@ ModelState collect_state(const TensorFile& file, const ResNetPlan& plan) {
 Normalisation find_normalisation(const TensorFile& file,
                                  const LoadOptions& options,
                                  const std::string& subject) {
+  if (options.normalisation) return *options.normalisation;
   const auto mean = file.metadata.find("mean");
   const auto std = file.metadata.find("std");
   if (mean != file.metadata.end() && std != file.metadata.end())
     return {parse_number_list(mean->second, subject + ": metadata mean"),
             parse_number_list(std->second, subject + ": metadata std")};
-  if (options.normalisation) return *options.normalisation;
+  if (options.default_normalisation) return *options.default_normalisation;
   fail(ErrorKind::kInvalid, subject,
        "does not say how its inputs are normalised (metadata mean and std), "
        "and no normalisation was given");
@@ -127,7 +128,12 @@ Normalisation find_normalisation(const TensorFile& file,
 
 std::unique_ptr<Classifier> load_classifier(const std::filesystem::path& file,
                                             const LoadOptions& options) {
-  if (is_torchscript(file)) return load_torchscript(file, options);
+  if (is_torchscript(file)) {
+    LoadOptions known = options;
+    if (!known.normalisation)
+      known.normalisation = options.default_normalisation;
+    return load_torchscript(file, known);
+  }
   return make_classifier(read_safetensors(file), options, file.string());
 }
 

@@ -7,6 +7,8 @@
 
 #include "sotta/data/safetensors.h"
 #include "sotta/data/tensor.h"
+#include "sotta/models/resnet.h"
+#include "sotta/models/weights.h"
 
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
@@ -111,6 +113,24 @@ TEST(ConvertWeights, RefusesAnUnusableNormalisation) {
   refuses({{std::numeric_limits<double>::infinity()}, {1}}, "finite");
 }
 
+TEST(ConvertWeights, TheNormalisationHasToFitTheNetwork) {
+  const TempDir folder;
+  const ResNetSpec spec = named_resnet("resnet8", 10, 3);
+  const auto network = make_resnet(spec, random_resnet_state(spec, Rng(5)),
+                                   {{0, 0, 0}, {1, 1, 1}});
+  write_safetensors(folder / "in", export_weights(*network, network->source()));
+  ConvertOptions options;
+  options.normalisation = {{0.5}, {0.5}};
+  expect_error(
+      ErrorKind::kInvalid, "of the network's 3 channels, got 1 and 1",
+      [&] { convert_weights(folder / "in", folder / "out", options); });
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  options.normalisation = {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}};
+  convert_weights(folder / "in", folder / "out", options);
+  EXPECT_EQ(read_safetensors(folder / "out").metadata.at("mean"),
+            "0.5,0.5,0.5");
+}
+
 TEST(ConvertWeights, SaysWhatItLeftOut) {
   const TempDir folder;
   ConvertOptions options;
@@ -125,6 +145,23 @@ TEST(ConvertWeights, SaysWhatItLeftOut) {
             (std::vector<std::string>{"epoch (number)", "best (number)",
                                       "arch (text)",
                                       "bn.num_batches_tracked (batch count)"}));
+}
+
+TEST(ConvertWeights, RefusesAFileWithoutTensors) {
+  const TempDir folder;
+  write_safetensors(folder / "empty", {});
+  TensorFile counts;
+  counts.tensors["bn.num_batches_tracked"] =
+      allocate_array(ElementType::kInt64, {}).array;
+  write_safetensors(folder / "counts", counts);
+  ConvertOptions options;
+  options.drop_batch_counts = true;
+
+  for (const char* name : {"empty", "counts"})
+    expect_error(
+        ErrorKind::kInvalid, "expected tensors to convert, got none",
+        [&] { convert_weights(folder / name, folder / "out", options); });
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 
 TEST(ConvertWeights, MayReplaceItsInput) {

@@ -6,6 +6,8 @@
 
 #include "sotta/core/error.h"
 
+#include "tests/support/expect_error.h"
+
 namespace sotta {
 namespace {
 
@@ -27,8 +29,26 @@ TEST(Normalisation, NeedsFiniteMeansAndPositiveDeviations) {
   for (const Normalisation& bad :
        {Normalisation{{}, {}}, Normalisation{{0, 0}, {1}},
         Normalisation{{nan}, {1}}, Normalisation{{0}, {0}},
-        Normalisation{{0}, {-1}}, Normalisation{{0}, {nan}}})
+        Normalisation{{0}, {-1}}, Normalisation{{0}, {nan}},
+        Normalisation{{1e300}, {1}}, Normalisation{{0}, {1e-300}},
+        Normalisation{{0}, {1e300}}})
     EXPECT_THROW(check_normalisation(bad), Error);
+}
+
+TEST(Normalisation, NamesWhatIsWrong) {
+  testing::expect_error(ErrorKind::kInvalid,
+                        "--std: expected standard deviations above 0, got -0.5",
+                        [] {
+                          check_normalisation({{0, 0}, {1, -0.5}}, "--std");
+                        });
+}
+
+TEST(Normalisation, NeedsANumberForEveryChannel) {
+  EXPECT_NO_THROW(check_channels({{0, 0}, {1, 1}}, 2));
+  for (const Normalisation& bad :
+       {Normalisation{{0}, {1}}, Normalisation{{0, 0, 0}, {1, 1, 1}},
+        Normalisation{{0, 0}, {1}}, Normalisation{{0}, {1, 1}}})
+    EXPECT_THROW(check_channels(bad, 2), Error);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "models/torchscript_graph.h"
 
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/serialization/import.h>
@@ -33,6 +35,19 @@ TEST(TorchScriptGraph, ClassifierComesLast) {
   EXPECT_EQ(lifted.body[lifted.body.size() - 2].name, "fc.weight");
   EXPECT_EQ(lifted.body.back().name, "fc.bias");
   EXPECT_EQ(lifted.norms.front().name, "bn1");
+}
+
+TEST(TorchScriptGraph, TheReasonIsFoundBehindTheAccountOfTheCode) {
+  EXPECT_EQ(libtorch_reason(std::runtime_error(
+                "The following operation failed in the TorchScript "
+                "interpreter.\nTraceback of TorchScript (most recent call "
+                "last):\n  File here\nRuntimeError: sizes differ\n")),
+            "sizes differ");
+  EXPECT_EQ(libtorch_reason(std::runtime_error("\nUnknown type name 'X':\n")),
+            "Unknown type name 'X'");
+  EXPECT_EQ(libtorch_reason(std::runtime_error("protocol \xc4\x1b found")),
+            "protocol ?? found");
+  EXPECT_EQ(libtorch_reason(std::runtime_error("")), "no reason was given");
 }
 
 }  // namespace

@@ -2,7 +2,13 @@
 
 #include <fstream>
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <torch/csrc/jit/api/module.h>
 
 #include "sotta/models/resnet.h"
@@ -106,6 +112,156 @@ INSTANTIATE_TEST_SUITE_P(Files, TorchScript,
                            return file.substr(0, file.find('.'));
                          });
 
+// flatten, linear, batch norm, linear: 3 x 4 x 4 images to 5 classes. Every
+// part can be spoilt before it is saved.
+struct FlatNetwork {
+  torch::jit::Module norm{"Norm"}, last{"Last"}, network{"Network"};
+  at::Tensor project = at::randn({4, 48}) * 0.1;
+  at::Tensor scale = at::rand({4}) + 0.5, shift = at::randn({4});
+  at::Tensor mean = at::randn({4}), var = at::rand({4}) + 0.5;
+  at::Tensor weight = at::randn({5, 4}), bias = at::randn({5});
+  bool last_has_parameters = true;
+  std::string after_project = "x";  // what batch norm is given
+
+  void save(const std::filesystem::path& file) {
+    norm.register_parameter("weight", scale, false);
+    norm.register_parameter("bias", shift, false);
+    norm.register_buffer("running_mean", mean);
+    norm.register_buffer("running_var", var);
+    norm.define(
+        "def forward(self, x):\n"
+        "  return torch.batch_norm(x, self.weight, self.bias, "
+        "self.running_mean, self.running_var, False, 0.1, 1e-5, True)\n");
+    if (last_has_parameters) {
+      last.register_parameter("weight", weight, false);
+      last.register_parameter("bias", bias, false);
+    } else {
+      last.register_buffer("weight", weight);
+      last.register_buffer("bias", bias);
+    }
+    last.define(
+        "def forward(self, x):\n"
+        "  return torch.linear(x, self.weight, self.bias)\n");
+    network.register_parameter("project", project, false);
+    network.register_module("norm", norm);
+    network.register_module("last", last);
+    network.define(
+        "def forward(self, x):\n"
+        "  x = torch.linear(torch.flatten(x, 1), self.project)\n"
+        "  x = self.norm.forward(" +
+        after_project +
+        ")\n"
+        "  return self.last.forward(torch.flatten(x, 1))\n");
+    network.save(file.string());
+  }
+};
+
+// BatchNorm1d on [N, C], and on [N, C, L] as a row of one.
+TEST(TorchScriptFile, NormLayersMayHaveNoImagesBehindThem) {
+  for (const char* shape : {"x", "x.unsqueeze(2)"}) {
+    const testing::TempDir folder;
+    FlatNetwork flat;
+    flat.after_project = shape;
+    flat.save(folder / "flat.pt");
+    const auto model = load_torchscript(folder / "flat.pt", plain_pixels());
+    const at::Tensor images = at::rand({6, 3, 4, 4});
+    const at::Tensor rows = images.flatten(1).matmul(flat.project.t());
+
+    for (const NormStats stats :
+         {NormStats::running(), NormStats::batch(), NormStats::blended(0.25)}) {
+      const auto found = model->forward(images, model->source(), stats);
+
+      at::Tensor mean = flat.mean, var = flat.var;
+      if (stats.source != NormStats::Source::kRunning) {
+        const double share =
+            stats.source == NormStats::Source::kBatch ? 1 : stats.batch_share;
+        mean = mean * (1 - share) + rows.mean(0) * share;
+        var = var * (1 - share) + rows.var(0, /*unbiased=*/false) * share;
+        EXPECT_TRUE(testing::close(found.batch_mean, mean, 1e-5));
+      }
+      const at::Tensor features =
+          (rows - mean) / (var + 1e-5).sqrt() * flat.scale + flat.shift;
+      EXPECT_TRUE(testing::close(found.features, features, 1e-4));
+      EXPECT_TRUE(testing::close(
+          found.logits, features.matmul(flat.weight.t()) + flat.bias, 1e-4));
+    }
+    ModelState state = model->source().clone_norm();
+    state.affine = as_leaf(state.affine);
+    const auto result = model->forward(images, state, NormStats::batch());
+    EXPECT_GT(gradient_of(entropy(result.logits).mean(), state.affine)
+                  .abs()
+                  .max()
+                  .item<double>(),
+              1e-4);
+  }
+}
+
+TEST(TorchScriptFile, ImagesThatTheNetworkCannotTakeAreOneSentence) {
+  const testing::TempDir folder;
+  FlatNetwork().save(folder / "flat.pt");
+  const auto model = load_torchscript(folder / "flat.pt", plain_pixels());
+  testing::expect_error(
+      ErrorKind::kUnsupported,
+      (folder / "flat.pt").string() +
+          ": the network cannot be run on images [2, 3, 8, 8], LibTorch says: ",
+      [&] {
+        model->forward(at::rand({2, 3, 8, 8}), model->source(),
+                       NormStats::running());
+      });
+}
+
+TEST(TorchScriptFile, ALastLayerWithoutParametersIsRefused) {
+  const testing::TempDir folder;
+  FlatNetwork flat;
+  flat.last_has_parameters = false;
+  flat.save(folder / "flat.pt");
+  testing::expect_error(
+      ErrorKind::kUnsupported,
+      "its last linear layer has no parameters of its own",
+      [&] { load_torchscript(folder / "flat.pt", plain_pixels()); });
+}
+
+TEST(TorchScriptFile, NormVectorsOfDifferentLengthsAreRefused) {
+  const auto refuses = [](const auto& spoil) {
+    const testing::TempDir folder;
+    FlatNetwork flat;
+    spoil(flat);
+    flat.save(folder / "flat.pt");
+    testing::expect_error(
+        ErrorKind::kUnsupported, "norm layer norm has vectors of different",
+        [&] { load_torchscript(folder / "flat.pt", plain_pixels()); });
+  };
+  refuses([](FlatNetwork& flat) { flat.shift = at::zeros({5}); });
+  refuses([](FlatNetwork& flat) { flat.mean = at::zeros({3}); });
+  refuses([](FlatNetwork& flat) { flat.var = at::ones({2, 2}); });
+  refuses([](FlatNetwork& flat) { flat.var = at::ones({4}, at::kLong); });
+}
+
+TEST(TorchScriptFile, ANormLayerForOtherChannelsIsOneSentence) {
+  const testing::TempDir folder;
+  FlatNetwork flat;
+  flat.project = at::zeros({7, 48});
+  flat.weight = at::zeros({5, 7});
+  flat.save(folder / "flat.pt");
+  const auto model = load_torchscript(folder / "flat.pt", plain_pixels());
+  testing::expect_error(ErrorKind::kUnsupported, "7", [&] {
+    model->forward(at::rand({2, 3, 4, 4}), model->source(),
+                   NormStats::running());
+  });
+}
+
+TEST(TorchScriptFile, LogitsOfAnotherShapeAreRefused) {
+  const testing::TempDir folder;
+  FlatNetwork flat;
+  flat.bias = at::zeros({1});  // LibTorch repeats it
+  flat.save(folder / "flat.pt");
+  const auto model = load_torchscript(folder / "flat.pt", plain_pixels());
+  testing::expect_error(ErrorKind::kUnsupported, "expected logits [2, 1]", [&] {
+    model->forward(at::rand({2, 3, 4, 4}), model->source(),
+                   NormStats::running());
+  });
+}
+
 TEST(TorchScriptFile, IsToldFromACheckpoint) {
   EXPECT_TRUE(is_torchscript(kFolder + "scripted.pt"));
   EXPECT_TRUE(is_torchscript(kFolder + "traced.pt"));
@@ -114,6 +270,10 @@ TEST(TorchScriptFile, IsToldFromACheckpoint) {
   EXPECT_FALSE(is_torchscript(std::string(SOTTA_GOLDEN_DIR) +
                               "/methods/network.safetensors"));
   EXPECT_FALSE(is_torchscript("no such file"));
+  EXPECT_FALSE(is_torchscript(kFolder));
+  const testing::TempDir folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(is_torchscript(folder / "pipe"));
 }
 
 TEST(TorchScriptFile, NetworksThatCannotBeAdaptedAreRefused) {
@@ -135,9 +295,9 @@ TEST(TorchScriptFile, WhatIsNotTorchScriptIsNamed) {
                                  const LoadOptions& options) {
     testing::expect_error(kind, part, [&] { load_torchscript(file, options); });
   };
-  expect_failure(ErrorKind::kBadFormat, "expected a TorchScript file",
+  expect_failure(ErrorKind::kBadFormat, "text.pt: damaged zip archive",
                  folder / "text.pt", plain_pixels());
-  expect_failure(ErrorKind::kNotFound, "no such file", folder / "none.pt",
+  expect_failure(ErrorKind::kNotFound, "none of this name", folder / "none.pt",
                  plain_pixels());
   expect_failure(ErrorKind::kInvalid, "no normalisation was given",
                  kFolder + "scripted.pt", {});

@@ -90,17 +90,60 @@ TEST(Weights, NormalisationMustComeFromSomewhere) {
   EXPECT_NE(message_of(file, {}).find("normalised"), std::string::npos);
 
   LoadOptions options;
-  options.normalisation = kGrey;
+  options.default_normalisation = kGrey;
   EXPECT_EQ(message_of(file, options), "no error");
 
   file.metadata = {{"mean", "0.1"}, {"std", "0"}};
   EXPECT_EQ(message_of(file, options),
-            "normalisation: expected standard deviations above 0");
+            "normalisation: expected standard deviations above 0, got 0");
 
   file.metadata = {{"mean", "0.1,x"}, {"std", "0.2"}};
   EXPECT_EQ(message_of(file, options),
             "m.safetensors: metadata mean: expected numbers separated by "
             "commas, got \"0.1,x\"");
+}
+
+TEST(Weights, WhatTheCallerSaysWinsThenTheFileThenTheDefault) {
+  const auto model = small_network();
+  TensorFile file = export_weights(*model, model->source());
+  LoadOptions options;
+  const auto loaded = [&] {
+    const auto network = make_classifier(file, options, "m");
+    return std::pair(network->normalisation().mean,
+                     network->normalisation().std);
+  };
+  using Numbers = std::vector<double>;
+  options.default_normalisation = Normalisation{{0.1}, {0.2}};
+  EXPECT_EQ(loaded(), std::pair(kGrey.mean, kGrey.std));
+  options.normalisation = Normalisation{{0.3}, {0.4}};
+  EXPECT_EQ(loaded(), std::pair(Numbers{0.3}, Numbers{0.4}));
+  file.metadata.clear();
+  EXPECT_EQ(loaded(), std::pair(Numbers{0.3}, Numbers{0.4}));
+  options.normalisation.reset();
+  EXPECT_EQ(loaded(), std::pair(Numbers{0.1}, Numbers{0.2}));
+}
+
+TEST(Weights, WhatTheCallerSaysIsChecked) {
+  const auto model = small_network();
+  const TensorFile file = export_weights(*model, model->source());
+  LoadOptions options;
+  options.normalisation = Normalisation{{0.1}, {0}};
+  EXPECT_EQ(message_of(file, options),
+            "normalisation: expected standard deviations above 0, got 0");
+  options.normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
+  EXPECT_EQ(message_of(file, options),
+            "normalisation: expected a mean and a standard deviation for each "
+            "of the network's 1 channels, got 3 and 3");
+}
+
+TEST(Weights, TorchScriptTakesTheDefaultToo) {
+  LoadOptions options;
+  options.default_normalisation = Normalisation{{0, 0, 0.5}, {1, 1, 1}};
+  const std::string file =
+      std::string(SOTTA_GOLDEN_DIR) + "/torchscript/scripted.pt";
+  EXPECT_EQ(load_classifier(file, options)->normalisation().mean[2], 0.5);
+  options.normalisation = Normalisation{{0, 0, 0.25}, {1, 1, 1}};
+  EXPECT_EQ(load_classifier(file, options)->normalisation().mean[2], 0.25);
 }
 
 TEST(Weights, ThePrecisionAskedForIsTheNetworks) {

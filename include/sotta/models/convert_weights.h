@@ -15,8 +15,8 @@ struct ConvertOptions {
   // Which tensors to take, and under what names.
   CheckpointOptions input;
 
-  // How the network expects its pixels; stored with the weights. Without it the
-  // input's own, if it has one, is kept.
+  // How the network expects its pixels; stored with the weights, in place of
+  // the input's own. Without it the input's own, if it has one, is kept.
   std::optional<Normalisation> normalisation;
 
   // Stores float32 weights of two and more dimensions as float16: half the

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,15 @@ struct Normalisation {
   std::vector<double> std;
 };
 
-// Throws Error(kInvalid) unless there are as many means as standard deviations,
-// at least one, the means finite and the deviations above 0.
-void check_normalisation(const Normalisation& normalisation);
+// Throws Error(kInvalid) naming `subject` unless there are as many means as
+// standard deviations, at least one, the means finite and the deviations above
+// 0, as floats too.
+void check_normalisation(const Normalisation& normalisation,
+                         const std::string& subject = "normalisation");
+
+// Throws Error(kInvalid) unless there is a mean and a standard deviation for
+// each of a network's channels.
+void check_channels(const Normalisation& normalisation, int64_t channels);
 
 // Reads and writes "0.4914,0.4822,0.4465". Parsing throws Error(kBadFormat)
 // naming `subject`.

@@ -15,9 +15,12 @@
 namespace sotta {
 
 struct LoadOptions {
-  // For files that do not say how their inputs are normalised. A file's own
-  // metadata ("mean" and "std") wins over it.
+  // How inputs are normalised: what the caller says wins over a file's own
+  // metadata ("mean" and "std").
   std::optional<Normalisation> normalisation;
+
+  // The same for files that do not say it themselves.
+  std::optional<Normalisation> default_normalisation;
 
   at::Device device = at::Device(at::kCPU);
 

@@ -8,8 +8,9 @@
 #include <ATen/core/grad_mode.h>
 
 #include "sotta/adapt/adapter.h"
+#include "sotta/core/error.h"
 #include "sotta/data/open_dataset.h"
-#include "sotta/models/weights.h"
+#include "sotta/engine/open_model.h"
 
 class FollowStatistics : public sotta::Method {
  public:
@@ -52,9 +53,13 @@ class FollowStatistics : public sotta::Method {
   sotta::ForwardResult last_;
 };
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: %s WEIGHTS [DATA_ROOT]\n", argv[0]);
+    return 2;
+  }
   sotta::MethodContext context;
-  context.model = sotta::load_classifier(argv[1]);
+  context.model = sotta::open_model(argv[1]);
   sotta::Adapter adapter("follow_statistics",
                          std::make_unique<FollowStatistics>(context), context);
   const auto data =
@@ -68,4 +73,7 @@ int main(int argc, char** argv) {
     correct += result.prediction.labels.eq(labels).sum().item<int64_t>();
   }
   std::printf("follow_statistics: %.1f %%\n", 100.0 * correct / total);
+} catch (const sotta::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -6,12 +6,17 @@
 #include <ATen/core/Tensor.h>
 
 #include "sotta/adapt/make_adapter.h"
+#include "sotta/core/error.h"
 #include "sotta/data/open_dataset.h"
-#include "sotta/models/weights.h"
+#include "sotta/engine/open_model.h"
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: %s WEIGHTS [DATA_ROOT]\n", argv[0]);
+    return 2;
+  }
   sotta::MethodContext context;
-  context.model = sotta::load_classifier(argv[1]);
+  context.model = sotta::open_model(argv[1]);
   const auto adapter = sotta::make_adapter("sotta", context);
   const auto data =
       sotta::open_dataset("fashion-mnist", argc > 2 ? argv[2] : "data");
@@ -49,4 +54,7 @@ int main(int argc, char** argv) {
   std::printf("full weights %ju bytes, norm layers alone %ju bytes\n",
               std::filesystem::file_size(full),
               std::filesystem::file_size(delta));
+} catch (const sotta::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -21,6 +21,8 @@ std::vector<std::string> available_engines() {
 std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
                                           const EngineOptions& options) {
   require_one_of("engine", options.name, {"auto", "libtorch", "fused"});
+  require(options.name != "libtorch" || !options.low_memory, "low_memory",
+          "is an option of the fused engine, got engine libtorch");
   if (options.name == "libtorch" || model->engine() == "fused") return model;
   if (engine::is_fusible(*model))
     return engine::make_fused(std::move(model), options.low_memory);
@@ -31,6 +33,9 @@ std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
                "or NEON"
              : "expected a ResNet with widths that are multiples of 16, "
                "images of at most 16 channels and float weights on the CPU");
+  require(!options.low_memory, "low_memory",
+          "is an option of the fused engine, which does not cover this network "
+          "here");
   return model;
 }
 

@@ -1,12 +1,12 @@
 #include <iostream>
 
 #include <ATen/ops/zeros.h>
-#include <sotta/models/weights.h>
+#include <sotta/engine/open_model.h>
 
 // The README's example: one batch through a model.
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
-  const auto model = sotta::load_classifier(argv[1]);
+  const auto model = sotta::open_model(argv[1]);
 
   const at::Tensor images =
       at::zeros({8, model->channels(), 28, 28}, at::kByte);

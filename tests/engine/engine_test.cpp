@@ -52,6 +52,17 @@ TEST(ChooseEngine, AFusedClassifierStaysAsItIs) {
   EXPECT_EQ(choose_engine(std::move(model), options).get(), before);
 }
 
+TEST(ChooseEngine, RefusesLowMemoryWhereItWouldChangeNothing) {
+  for (const std::string name : {"libtorch", "auto"}) {
+    EngineOptions options;
+    options.name = name;
+    options.low_memory = true;
+    testing::expect_error(
+        ErrorKind::kInvalid, "low_memory: is an option of the fused engine",
+        [&] { choose_engine(engine::make_model("uneven"), options); });
+  }
+}
+
 TEST(ChooseEngine, RefusesUnknownNames) {
   testing::expect_error(ErrorKind::kInvalid, "steam",
                         [] { chosen("resnet8", "steam"); });

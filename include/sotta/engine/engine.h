@@ -32,13 +32,14 @@ struct EngineOptions {
 std::vector<std::string> available_engines();
 
 // The same classifier, run by the engine asked for. `model` must compute in
-// float32: load_model() sees to that. The fused engine leaves to LibTorch what
+// float32: open_model() sees to that. The fused engine leaves to LibTorch what
 // it does not cover: states with another body than the source's, and gradients
 // of convolution weights. Second derivatives throw Error(kInvalid), as does
 // running a graph back twice.
 //
-// Throws Error(kInvalid) for an unknown name, Error(kUnsupported) if "fused" is
-// asked for and does not cover the network.
+// Throws Error(kInvalid) for an unknown name and for low_memory where
+// LibTorch runs the network, Error(kUnsupported) if "fused" is asked for and
+// does not cover the network.
 std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
                                           const EngineOptions& options = {});
 

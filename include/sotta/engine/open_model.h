@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "sotta/engine/engine.h"
+#include "sotta/models/weights.h"
+
+namespace sotta {
+
+// How a network is read (normalisation, device, precision) and what runs it.
+struct ModelOptions : LoadOptions {
+  EngineOptions engine;
+};
+
+// Opens a network from safetensors or TorchScript and runs it by the fastest
+// engine that fits: the library's front door. load_classifier() and
+// choose_engine() are its two halves; precisions other than float32 are
+// LibTorch's alone: "auto" leaves them to it, "fused" is refused with
+// Error(kUnsupported).
+std::unique_ptr<Classifier> open_model(const std::filesystem::path& file,
+                                       const ModelOptions& options = {});
+
+}  // namespace sotta

@@ -1,0 +1,59 @@
+#include "sotta/engine/open_model.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/core/rng.h"
+#include "sotta/data/safetensors.h"
+#include "sotta/models/resnet.h"
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+
+// A network that every engine covers.
+class OpenModel : public ::testing::Test {
+ protected:
+  OpenModel() {
+    const ResNetSpec spec = named_resnet("resnet8", 10);
+    const auto network = make_resnet(spec, random_resnet_state(spec, Rng(0)),
+                                     {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}});
+    write_safetensors(folder / "model.safetensors",
+                      export_weights(*network, network->source()));
+  }
+
+  std::unique_ptr<Classifier> load(Precision precision,
+                                   const std::string& engine) const {
+    ModelOptions options;
+    options.precision = precision;
+    options.engine.name = engine;
+    return open_model(folder / "model.safetensors", options);
+  }
+
+  const testing::TempDir folder;
+};
+
+TEST_F(OpenModel, TakesTheEngineThatCoversTheNetwork) {
+  const bool has_fused = available_engines().size() > 1;
+  EXPECT_EQ(load(Precision::kFloat32, "auto")->engine(),
+            has_fused ? "fused" : "libtorch");
+  EXPECT_EQ(load(Precision::kFloat32, "libtorch")->engine(), "libtorch");
+}
+
+TEST_F(OpenModel, LeavesOtherPrecisionsToLibTorch) {
+  EXPECT_EQ(load(Precision::kBfloat16, "auto")->engine(), "libtorch");
+  EXPECT_EQ(load(Precision::kBfloat16, "libtorch")->engine(), "libtorch");
+}
+
+TEST_F(OpenModel, RefusesWhatAnEngineDoesNotCompute) {
+  expect_error(ErrorKind::kUnsupported, "computes in fp32, got bf16",
+               [&] { load(Precision::kBfloat16, "fused"); });
+  expect_error(ErrorKind::kInvalid, "warp",
+               [&] { load(Precision::kBfloat16, "warp"); });
+}
+
+}  // namespace
+}  // namespace sotta

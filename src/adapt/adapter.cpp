@@ -10,6 +10,7 @@
 #include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/stopwatch.h"
+#include "sotta/nn/device_work.h"
 
 #include "adapt/adapter_guard.h"
 
@@ -27,6 +28,13 @@ void append(StepResult& whole, Observation part) {
   join(whole.prediction.entropies, part.prediction.entropies);
   whole.verdicts.insert(whole.verdicts.end(), part.verdicts.begin(),
                         part.verdicts.end());
+}
+
+// What is no number is said to be none, whatever the method made of it.
+void mark_not_finite(Observation& part) {
+  for (size_t i = 0; i < part.verdicts.size(); ++i)
+    if (!is_finite(part.prediction, static_cast<int64_t>(i)))
+      part.verdicts[i] = Verdict::kNotFinite;
 }
 
 // A method that decides in its update decides on the whole window; the call may
@@ -54,6 +62,7 @@ Adapter::Adapter(std::string name, std::unique_ptr<Method> method,
   validate(guard);
   if (guard.action != "off")
     guard_ = std::make_unique<Guard>(guard, model_->classes());
+  const DeviceWork at_work(device());
   initial_ = snapshot();
   if (guard_) guard_->set_good(initial_);
 }
@@ -61,6 +70,7 @@ Adapter::Adapter(std::string name, std::unique_ptr<Method> method,
 Adapter::~Adapter() = default;
 
 StepResult Adapter::step(const at::Tensor& images) {
+  const DeviceWork at_work(device());
   check(images);
   check_range(images);
   return run(images);
@@ -75,6 +85,7 @@ StepResult Adapter::run(const at::Tensor& images) {
     const int64_t end = std::min(images.size(0), begin + room);
     const bool completes = end - begin == room;
     Observation part = method_->observe(images.slice(0, begin, end), completes);
+    mark_not_finite(part);
     if (guard_) guard_->observe(part);
     append(result, std::move(part));
     pending_ += end - begin;
@@ -94,6 +105,7 @@ StepResult Adapter::rehearse(const at::Tensor& images) {
     std::unique_ptr<Guard> kept = std::move(guard);
     ~Pause() { guard = std::move(kept); }
   };
+  const DeviceWork at_work(device());
   check(images);
   const Pause pause{guard_};
   return run(images);
@@ -137,12 +149,14 @@ UpdateReport Adapter::update_window(StepResult& result) {
 }
 
 Prediction Adapter::predict(const at::Tensor& images) const {
+  const DeviceWork at_work(device());
   check(images);
   check_range(images);
   return classify(method_->predict(images));
 }
 
 Snapshot Adapter::snapshot() const {
+  const DeviceWork at_work(device());
   Snapshot snapshot;
   snapshot.method = name_;
   auto archive = StateArchive::into(snapshot);
@@ -168,6 +182,7 @@ void Adapter::take_back(const Snapshot& before) {
 
 // A full window, which update_window() saves, is no state to go on from.
 void Adapter::load(const Snapshot& snapshot, int64_t most_pending) {
+  const DeviceWork at_work(device());
   if (snapshot.method != name_)
     fail(ErrorKind::kBadFormat, "snapshot",
          "belongs to method \"" + snapshot.method + "\", expected \"" + name_ +
@@ -210,9 +225,8 @@ void Adapter::check(const at::Tensor& images) const {
            std::to_string(width_) + " pixels as before, got " +
            std::to_string(images.size(2)) + " x " +
            std::to_string(images.size(3)));
-  const at::Device device = model_->source().affine.device();
-  if (images.device() != device)
-    refuse("expected them on " + device.str() + ", got " +
+  if (images.device() != device())
+    refuse("expected them on " + device().str() + ", got " +
            images.device().str());
 }
 

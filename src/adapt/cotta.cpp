@@ -51,7 +51,9 @@ class Cotta : public Method {
     const at::Tensor logits = ask_teacher(images, augment_rng_);
     images_ = join_images(images_, images);
     target_ = target_.defined() ? at::cat({target_, logits}) : logits;
-    return observed(logits, classify(logits), Verdict::kPending);
+    const Prediction prediction = classify(logits);
+    if (all_finite(prediction)) known_finite_ += images.size(0);
+    return observed(logits, prediction, Verdict::kPending);
   }
 
   UpdateReport update() override {
@@ -62,6 +64,7 @@ class Cotta : public Method {
       report.skipped = "the window has no samples";
       return report;
     }
+    if (!are_finite(target)) return not_finite(images.size(0));
     teach_student(images, target, report);
     const double share = 1 - options_.teacher_momentum;
     teacher_.body.lerp_(student_.body, share);
@@ -73,10 +76,14 @@ class Cotta : public Method {
     return report;
   }
 
-  void drop_window(int64_t) override { images_ = target_ = at::Tensor(); }
+  void drop_window(int64_t) override {
+    images_ = target_ = at::Tensor();
+    known_finite_ = 0;
+  }
 
   void exchange(StateArchive& archive) override {
     const at::Device device = student_.affine.device();
+    if (!archive.saving()) known_finite_ = 0;
     archive("teacher_body", teacher_.body);
     archive("teacher_affine", teacher_.affine);
     archive("student_body", student_.body);
@@ -124,6 +131,13 @@ class Cotta : public Method {
     return sum.div_(options_.augmentations);
   }
 
+  // Whether all of the teacher's answers are finite. Asks the device only about
+  // those that came with a snapshot.
+  bool are_finite(const at::Tensor& answers) {
+    const int64_t known = std::exchange(known_finite_, 0);
+    return known == answers.size(0) || answers.isfinite().all().item<bool>();
+  }
+
   // One step of all weights towards the teacher's answer.
   void teach_student(const at::Tensor& images, const at::Tensor& target,
                      UpdateReport& report) {
@@ -165,8 +179,9 @@ class Cotta : public Method {
   std::unique_ptr<Optimiser> affine_optimiser_;
   Rng augment_rng_;
   Rng restore_rng_;
-  at::Tensor images_;  // of the window that is filling
-  at::Tensor target_;  // the teacher's answers to them
+  at::Tensor images_;         // of the window that is filling
+  at::Tensor target_;         // the teacher's answers to them
+  int64_t known_finite_ = 0;  // of these, at least so many are finite
 };
 
 }  // namespace

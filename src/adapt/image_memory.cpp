@@ -59,8 +59,13 @@ std::vector<Verdict> ImageMemory::offer(const at::Tensor& images,
   std::vector<Verdict> verdicts;
   std::vector<int64_t> place = place_;
   for (int64_t i = 0; i < images.size(0); ++i) {
+    const int64_t sample = offered_++;
+    if (!is_finite(prediction, i)) {  // nothing to judge it by, or learn
+      verdicts.push_back(Verdict::kNotFinite);
+      continue;
+    }
     const auto answer = memory_->offer(
-        {0, offered_++, label[i], confidence[i], uncertainty[i], 0}, rng_);
+        {0, sample, label[i], confidence[i], uncertainty[i], 0}, rng_);
     verdicts.push_back(answer.verdict);
     if (answer.slot >= 0)
       place.at(static_cast<size_t>(answer.slot)) = capacity_ + before + i;

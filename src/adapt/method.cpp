@@ -10,4 +10,11 @@ Observation observed(at::Tensor logits, Prediction prediction, Verdict all) {
           std::vector<Verdict>(count, all)};
 }
 
+UpdateReport not_finite(int64_t samples) {
+  UpdateReport report;
+  report.skipped = "the window's logits are not finite";
+  report.verdicts.assign(static_cast<size_t>(samples), Verdict::kNotFinite);
+  return report;
+}
+
 }  // namespace sotta

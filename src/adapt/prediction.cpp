@@ -1,5 +1,7 @@
 #include "sotta/adapt/prediction.h"
 
+#include <cmath>
+
 #include <ATen/ops/stack.h>
 
 #include "sotta/nn/logit_rows.h"
@@ -9,6 +11,17 @@ namespace sotta {
 
 Prediction classify(const at::Tensor& logits) {
   return read_prediction(pack_prediction(logits));
+}
+
+bool is_finite(const Prediction& prediction, int64_t sample) {
+  return std::isfinite(prediction.confidences.data_ptr<float>()[sample]) &&
+         std::isfinite(prediction.entropies.data_ptr<float>()[sample]);
+}
+
+bool all_finite(const Prediction& prediction) {
+  for (int64_t i = 0; i < prediction.confidences.numel(); ++i)
+    if (!is_finite(prediction, i)) return false;
+  return true;
 }
 
 at::Tensor pack_prediction(const at::Tensor& logits) {

@@ -22,6 +22,8 @@ const char* to_text(Verdict verdict) {
       return "foreign";
     case Verdict::kGuard:
       return "guard";
+    case Verdict::kNotFinite:
+      return "not finite";
   }
   return "unknown";
 }

@@ -32,8 +32,10 @@ Observation WholeWindowStep::observe(const at::Tensor& images,
   pass.images = images;
   pass.loss = seen[2];
   pass.gradient = seen[3];
+  const Prediction prediction = read_prediction(seen[1]);
+  pass.finite = all_finite(prediction);
   make_ready(pass);
-  return observed(seen[0], read_prediction(seen[1]), Verdict::kPending);
+  return observed(seen[0], prediction, Verdict::kPending);
 }
 
 UpdateReport WholeWindowStep::adapt(const Pass& window) {

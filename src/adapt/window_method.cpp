@@ -51,10 +51,12 @@ Observation WindowMethod::observe(const at::Tensor& images,
   const at::Tensor logits = pass.result.logits.detach();
   const auto here = download(
       {pack_prediction(logits), foresee_early_ ? foresee(pass) : at::Tensor()});
+  const Prediction prediction = read_prediction(here[0]);
+  pass.finite = all_finite(prediction);
   pass.ahead = foresee_early_;
   pass.known = here[1];
   make_ready(std::move(pass));
-  return observed(logits, read_prediction(here[0]), Verdict::kPending);
+  return observed(logits, prediction, Verdict::kPending);
 }
 
 UpdateReport WindowMethod::update() {
@@ -67,7 +69,9 @@ UpdateReport WindowMethod::update() {
       return report;
     }
     pass = run(images, as_leaf(state_.affine));
+    pass.finite = all_finite(classify(pass.result.logits));
   }
+  if (!pass.finite) return not_finite(pass.images.size(0));
   const at::AutoGradMode with_gradients(true);
   if (!pass.ahead) pass.known = download({foresee(pass)})[0];
   return adapt(pass);

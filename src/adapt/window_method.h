@@ -44,6 +44,9 @@ class WindowMethod : public Method {
     at::Tensor loss;
     at::Tensor gradient;
 
+    // Whether all its logits are finite numbers. If not, nothing is learnt.
+    bool finite = true;
+
     // Whether foresee() was called, what it gave, on the CPU, and what it left
     // for adapt().
     bool ahead = false;

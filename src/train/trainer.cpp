@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/device_work.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/step_graph.h"
 
@@ -86,6 +87,7 @@ Trainer::~Trainer() = default;
 
 void Trainer::advance() {
   assert(!done());
+  const DeviceWork at_work(set_.images.device());
   const int64_t epoch = step_ / steps_per_epoch_;
   if (planned_epoch_ != epoch) begin_epoch(epoch);
   graph_->run();

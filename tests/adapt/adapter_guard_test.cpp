@@ -130,6 +130,101 @@ TEST(Guard, NothingOrEverythingAdmittedForLongTrips) {
   EXPECT_EQ(open.window().guard, "100 % of the samples are admitted; skip");
 }
 
+// Windows of class 0 once and then of class 1, of which the guard sees the last
+// two: the third window is the first that it finds to be all of one class.
+TEST(Guard, LooksAtAsManyWindowsAsItsHistoryIsLong) {
+  GuardOptions options = with_action("skip");
+  options.max_class_share = 0.9;
+  Guarded guarded(options);
+  EXPECT_EQ(guarded.window().guard, "");
+  guarded.method->label = 1;
+  EXPECT_EQ(guarded.window().guard, "");
+  EXPECT_EQ(guarded.window().guard,
+            "100 % of the predictions are class 1; skip");
+}
+
+TEST(Guard, AHistoryOfOneWindowIsLookedAtAtOnce) {
+  GuardOptions options = with_action("skip");
+  options.max_class_share = 0.9;
+  options.history = 1;
+  Guarded guarded(options);
+  EXPECT_NE(guarded.window().guard, "");
+}
+
+// Two windows, one of each class: half of the predictions are class 0.
+TEST(Guard, AShareTripsAboveItsLimitNotAtIt) {
+  for (const auto& [limit, expected] :
+       {std::pair{0.5, std::string()},
+        std::pair{0.4999, std::string("50 % of the predictions are class 0; "
+                                      "skip")}}) {
+    GuardOptions options = with_action("skip");
+    options.max_class_share = limit;
+    Guarded guarded(options);
+    guarded.window();
+    guarded.method->label = 1;
+    EXPECT_EQ(guarded.window().guard, expected);
+  }
+}
+
+// The same with half of the samples admitted, and both limits.
+TEST(Guard, AdmissionsTripBeyondTheirLimitsNotAtThem) {
+  const auto after_two = [](double least, double most) {
+    GuardOptions options = with_action("skip");
+    options.min_admitted_share = least;
+    options.max_admitted_share = most;
+    Guarded guarded(options);
+    guarded.window();
+    guarded.method->verdict = Verdict::kLowConfidence;
+    return guarded.window().guard;
+  };
+  EXPECT_EQ(after_two(0.5, 0.5), "");
+  EXPECT_EQ(after_two(0.5001, 1),
+            "only 50 % of the samples are admitted; skip");
+  EXPECT_EQ(after_two(0, 0.4999), "50 % of the samples are admitted; skip");
+}
+
+// Of methods that judge in their update, a sample is judged once: not while it
+// waits. Those that learn from none judge none.
+TEST(Guard, SamplesThatWaitAreNotJudgedYet) {
+  GuardOptions options = with_action("skip");
+  options.min_admitted_share = 0.6;
+  Guarded guarded(options);
+  guarded.method->verdict = Verdict::kPending;
+  guarded.method->report.verdicts = {Verdict::kAdmitted, Verdict::kAdmitted};
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(guarded.window().guard, "") << i;
+
+  Guarded unscreened(options);
+  unscreened.method->verdict = Verdict::kNotScreened;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(unscreened.window().guard, "") << i;
+}
+
+TEST(Guard, AParameterChangeTripsAboveItsLimitNotAtIt) {
+  GuardOptions options = with_action("skip");
+  options.max_parameter_change = 0.25;
+  Guarded guarded(options);
+  guarded.method->report.parameter_change = scalar(0.25);
+  EXPECT_EQ(guarded.window().guard, "");
+  guarded.method->report.parameter_change = scalar(0.26);
+  EXPECT_NE(guarded.window().guard, "");
+
+  options.max_parameter_change = 0;  // no limit
+  Guarded unlimited(options);
+  unlimited.method->report.parameter_change = scalar(1e9);
+  EXPECT_EQ(unlimited.window().guard, "");
+}
+
+TEST(Guard, ALossAtTheSharpestPointThatIsNotFiniteTrips) {
+  Guarded guarded(with_action("skip"));
+  guarded.method->report.perturbed_loss = scalar(std::nan(""));
+  EXPECT_EQ(guarded.window().guard,
+            "loss at the sharpest point is not finite; skip");
+  guarded.method->report.perturbed_loss = at::Tensor();
+  guarded.method->report.parameter_change = scalar(std::nan(""));
+  EXPECT_EQ(guarded.window().guard, "parameter change is not finite; skip");
+}
+
 TEST(Guard, HistoryStartsAfreshAfterATrip) {
   GuardOptions options = with_action("skip");
   options.max_class_share = 0.9;
@@ -239,6 +334,12 @@ TEST(Guard, RefusesOptionsOutOfRange) {
   EXPECT_THROW(validate(options), Error);
   options = {};
   options.max_parameter_change = -1;
+  EXPECT_THROW(validate(options), Error);
+  options = {};
+  options.min_admitted_share = -0.1;
+  EXPECT_THROW(validate(options), Error);
+  options = {};
+  options.max_admitted_share = 1.1;
   EXPECT_THROW(validate(options), Error);
 }
 

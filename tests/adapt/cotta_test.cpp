@@ -1,5 +1,7 @@
 #include "sotta/adapt/cotta.h"
 
+#include <cmath>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
@@ -21,14 +23,19 @@ class CottaGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CottaGolden, TenWindowsEqualPyTorch) {
   const Trace trace(GetParam());
-  const auto adapter =
-      make_adapter("cotta", trace.context(), Preset::kClean, trace.options());
+  const auto make = [&] {
+    return make_adapter("cotta", trace.context(), Preset::kClean,
+                        trace.options());
+  };
+  auto adapter = make();
   const auto stream_position = [&] {
     return adapter->snapshot().tensors.at("augment.rng");
   };
   for (int64_t window = 0; window < 10; ++window) {
     const at::Tensor before = stream_position();
     const StepResult result = adapter->step(trace.window(window));
+    if (testing::is_time_for_a_fresh_one(window))
+      testing::go_on_with_a_fresh_one(adapter, make);
     testing::expect_result(trace, window, result);
     // Only augmented views draw.
     EXPECT_EQ(!stream_position().equal(before),
@@ -90,6 +97,56 @@ TEST(Cotta, AnUnsureAnchorAveragesViews) {
   const at::Tensor first = source_logits(*adapter, augment(pixels, rng));
   const at::Tensor second = source_logits(*adapter, augment(pixels, rng));
   EXPECT_TRUE(close(adapter->step(images(0, 16)).logits, (first + second) / 2));
+}
+
+double source_confidence(const Adapter& adapter, const at::Tensor& pixels) {
+  return source_logits(adapter, pixels)
+      .softmax(1)
+      .amax(1)
+      .mean()
+      .item<double>();
+}
+
+// A teacher without weights is sure of nothing; it is not asked.
+TEST(Cotta, TheAnchorIsTheSourceModelNotTheTeacher) {
+  const double sure = source_confidence(*make(), images(0, 16));
+  ASSERT_GT(sure, 0.3);  // the teacher's will be 1/5
+  const auto adapter = make({{"anchor_confidence", sure - 0.01}});
+  Snapshot state = adapter->snapshot();
+  state.tensors.at("teacher_body").zero_();
+  adapter->restore(state);
+  adapter->step(images(0, 16));
+  EXPECT_TRUE(adapter->snapshot()
+                  .tensors.at("augment.rng")
+                  .equal(state.tensors.at("augment.rng")));
+}
+
+TEST(Cotta, AnAnchorAtTheThresholdIsSure) {
+  const double sure = source_confidence(*make(), images(0, 16));
+  for (const bool above : {false, true}) {
+    const auto adapter =
+        make({{"anchor_confidence", above ? std::nextafter(sure, 1) : sure},
+              {"augmentations", int64_t{1}}});
+    const at::Tensor before = adapter->snapshot().tensors.at("augment.rng");
+    adapter->step(images(0, 16));
+    EXPECT_EQ(adapter->snapshot().tensors.at("augment.rng").equal(before),
+              !above);
+  }
+}
+
+// Adam's first step is the learning rate; the teacher keeps what it is told.
+TEST(Cotta, RateAndMomentumAreWhatTheyAreTold) {
+  const auto adapter = make({{"restore_probability", 0.0},
+                             {"anchor_confidence", 1.0},
+                             {"augmentations", int64_t{1}},
+                             {"learning_rate", 0.004},
+                             {"teacher_momentum", 0.75}});
+  const at::Tensor source = adapter->model().source().affine;
+  adapter->step(images(0, 16));
+  const auto now = adapter->snapshot().tensors;
+  const at::Tensor& student = now.at("student_affine");
+  EXPECT_NEAR((student - source).abs().max().item<double>(), 0.004, 1e-5);
+  EXPECT_TRUE(close(now.at("teacher_affine"), 0.75 * source + 0.25 * student));
 }
 
 // Adam's first step moves every weight with a gradient by the learning rate.
@@ -179,6 +236,18 @@ TEST(Cotta, AWindowInPartsIsAnsweredByPartAndLearnedWhole) {
                         at::cat({first, last.logits}))
           .mean();
   EXPECT_NEAR(number(last.updates.at(0).loss), loss.item<double>(), 1e-6);
+}
+
+// The adapter of before knew them to be finite.
+TEST(Cotta, AnswersOfASnapshotThatAreNotFiniteTeachNothing) {
+  const auto adapter = make();
+  adapter->step(images(0, 6));
+  Snapshot state = adapter->snapshot();
+  state.tensors.at("waiting_target")[2][1] = std::nanf("");
+  adapter->restore(state);
+  const StepResult result = adapter->step(images(6, 16));
+  EXPECT_FALSE(result.updates.at(0).applied);
+  EXPECT_EQ(result.verdicts, std::vector<Verdict>(10, Verdict::kNotFinite));
 }
 
 TEST(Cotta, AnUpdateThatAGuardTookBackLeavesNothing) {

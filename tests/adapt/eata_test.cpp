@@ -4,9 +4,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
 
+#include "sotta/core/draw.h"
 #include "sotta/core/error.h"
+#include "sotta/nn/losses.h"
 
+#include "adapt/fisher.h"
 #include "tests/adapt/trace.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/linear_classifier.h"
@@ -47,9 +51,12 @@ class EataGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(EataGolden, TenWindowsEqualPyTorch) {
   const Trace trace(GetParam());
-  const auto adapter = adapter_of(trace);
+  auto adapter = adapter_of(trace);
   for (int64_t window = 0; window < 10; ++window) {
     const StepResult result = adapter->step(trace.window(window));
+    if (testing::is_time_for_a_fresh_one(window))
+      testing::go_on_with_a_fresh_one(adapter,
+                                      [&] { return adapter_of(trace); });
     testing::expect_window(trace, window, *adapter, result);
     EXPECT_EQ(reliable(result.verdicts),
               testing::bytes_of(trace.at("reliable", window)))
@@ -132,6 +139,29 @@ TEST_F(EataByHand, LeavesOutWhatIsLikeTheAverage) {
   EXPECT_NEAR(average()[0].item<double>(), 0.9 * 0.825 + 0.1 * 0.75, 1e-6);
 }
 
+TEST_F(EataByHand, TheAverageKeepsTheShareItIsTold) {
+  options_.learning_rate = 1e-9;
+  options_.probability_momentum = 0.3;
+  Adapter adapter = make();
+  adapter.step(images_);
+  adapter.step(images_);
+  EXPECT_NEAR(
+      adapter.snapshot().tensors.at("mean_probabilities")[0].item<double>(),
+      0.3 * 0.825 + 0.7 * 0.75, 1e-6);
+}
+
+// Only what lies below the margins counts; the entropy of p = 1/2 is ln 2.
+TEST_F(EataByHand, AnEntropyThatIsTheMarginIsUnreliable) {
+  const at::Tensor even = testing::two_class_images({0, 0, 0});
+  options_.entropy_margin = exact_entropy(at::zeros({1, 2})).item<double>();
+  EXPECT_EQ(make().step(even).verdicts,
+            std::vector<Verdict>(3, Verdict::kUnreliable));
+  options_.entropy_margin =
+      std::nextafter(static_cast<float>(options_.entropy_margin), 1.f);
+  EXPECT_EQ(make().step(even).verdicts,
+            std::vector<Verdict>(3, Verdict::kAdmitted));
+}
+
 TEST_F(EataByHand, NothingSelectedChangesNothing) {
   Adapter adapter = make();
   adapter.step(images_);
@@ -149,18 +179,36 @@ TEST_F(EataByHand, NothingSelectedChangesNothing) {
         << name;
 }
 
+// The loss of the second window is that without the pull, at the same
+// parameters, and the pull: its weight times the sum of information times
+// squared way. Information by another number of images and batches.
 TEST(Eata, FisherWeightHoldsTheParameters) {
   const Trace trace("eata_clean");
-  const auto distance = [&](double weight) {
-    const auto adapter = adapter_of(trace, {{"fisher_weight", weight}});
-    for (int64_t i = 0; i < 10; ++i)
-      adapter->step(trace.window(i));
-    return adapter->state()
-        .affine.sub(adapter->model().source().affine)
-        .norm()
-        .item<double>();
-  };
-  EXPECT_LT(distance(100), distance(0));
+  const MethodContext context = context_of(trace);
+  const auto places =
+      draw_without_replacement(24, 9, context.rng.child("fisher"));
+  const at::Tensor fisher = fisher_information(
+      *context.model, context.source_images.index_select(0, at::tensor(places)),
+      4);
+  const double weight = 3e5;
+
+  const OptionMap changes = {{"fisher_samples", int64_t{9}},
+                             {"fisher_batch", int64_t{4}},
+                             {"learning_rate", 5e-3},
+                             {"fisher_weight", weight}};
+  const auto held = adapter_of(trace, changes);
+  const auto free =
+      adapter_of(trace, {{"learning_rate", 5e-3}, {"fisher_weight", 0.0}});
+  held->step(trace.window(0));
+  free->step(trace.window(0));  // at the source nothing pulls
+  const at::Tensor way = free->state().affine - context.model->source().affine;
+  ASSERT_TRUE(held->state().affine.equal(free->state().affine));
+  const double pull = weight * (fisher * way * way).sum().item<double>();
+
+  const double without = number(free->step(trace.window(1)).updates[0].loss);
+  const double with = number(held->step(trace.window(1)).updates[0].loss);
+  EXPECT_GT(pull, 1e-3);
+  EXPECT_NEAR(with - without, pull, 1e-4 * pull + 1e-6);
 }
 
 TEST(Eata, NeedsSourceImagesUnlessNothingHoldsTheParameters) {

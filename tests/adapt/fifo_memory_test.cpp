@@ -31,6 +31,16 @@ TEST(FifoMemory, KeepsTheLastConfidentOnes) {
   EXPECT_EQ(kept_after(9, 0.9), (std::vector<int64_t>{4, 6, 8}));
 }
 
+TEST(FifoMemory, TakesTheThresholdExactly) {
+  Rng rng(0);
+  const auto memory = make_fifo_memory(3, 0.75);
+  MemoryItem item;
+  item.confidence = 0.75;
+  EXPECT_EQ(memory->offer(item, rng).verdict, Verdict::kAdmitted);
+  item.confidence = std::nextafter(0.75, 0);
+  EXPECT_EQ(memory->offer(item, rng).verdict, Verdict::kLowConfidence);
+}
+
 TEST(FifoMemory, RefusesAConfidenceThatIsNoNumber) {
   Rng rng(0);
   const auto memory = make_fifo_memory(3, 0);

@@ -1,5 +1,7 @@
 #include "adapt/image_memory.h"
 
+#include <cmath>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
@@ -57,6 +59,51 @@ TEST(ImageMemory, KeepsTheImagesOfTheSamplesItKeeps) {
   // Slots are written several times within one call.
   memory.offer(numbered(20, 5), confident(5));
   EXPECT_EQ(kept(memory), (std::vector<int64_t>{22, 23, 24}));
+}
+
+// Whatever the memory would say; and they count as samples of the stream.
+TEST(ImageMemory, RefusesPredictionsThatAreNotFinite) {
+  for (const bool confidence : {true, false}) {
+    ImageMemory memory(make_cstu_memory(3, 2, false), 3, 2, Rng(0));
+    Prediction prediction = confident(3);
+    (confidence ? prediction.confidences : prediction.entropies)[1] =
+        std::nanf("");
+    EXPECT_EQ(memory.offer(numbered(10, 3), prediction),
+              (std::vector<Verdict>{Verdict::kAdmitted, Verdict::kNotFinite,
+                                    Verdict::kAdmitted}));
+    EXPECT_EQ(kept(memory), (std::vector<int64_t>{10, 12}));
+    EXPECT_EQ(memory.items()[1].sample, 2);
+  }
+}
+
+bool same(const MemoryItem& one, const MemoryItem& other) {
+  return one.slot == other.slot && one.sample == other.sample &&
+         one.label == other.label && one.confidence == other.confidence &&
+         one.uncertainty == other.uncertainty && one.age == other.age;
+}
+
+// The numbers of samples, the random stream and the items, in one that is new.
+TEST(ImageMemory, GoesOnInAFreshOne) {
+  const auto make = [] {
+    return ImageMemory(make_hus_memory(3, 2, 0.5), 3, 2, Rng(4));
+  };
+  ImageMemory old = make(), fresh = make();
+  const auto of = [](double number) {
+    return Prediction{at::zeros({1}, at::kLong),
+                      at::full({1}, static_cast<float>(0.6 + number / 1000)),
+                      at::full({1}, static_cast<float>(number / 100))};
+  };
+  for (int64_t i = 0; i < 20; ++i)
+    old.offer(numbered(i, 1), of(static_cast<double>(i)));
+  put_back(fresh, saved(old));
+  for (int64_t i = 20; i < 60; ++i) {
+    EXPECT_EQ(kept(fresh), kept(old));
+    for (size_t item = 0; item < 3; ++item)
+      EXPECT_TRUE(same(fresh.items()[item], old.items()[item])) << item;
+    for (ImageMemory* memory : {&old, &fresh})
+      memory->offer(numbered(i, 1), of(static_cast<double>(i)));
+  }
+  EXPECT_GE(fresh.items()[0].sample, 20);
 }
 
 TEST(ImageMemory, PutsAllThatCameSinceTheLastLookInPlaceAtOnce) {

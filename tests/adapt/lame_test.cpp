@@ -1,5 +1,7 @@
 #include "sotta/adapt/lame.h"
 
+#include <cmath>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/flip.h>
@@ -136,11 +138,45 @@ TEST(Lame, ASettledAssignmentIsHeld) {
   const at::Tensor logits = random_normal(rng, {12, 4});
   const at::Tensor neighbours =
       neighbour_matrix(random_normal(rng, {12, 6}), options);
-  options.tolerance = 1e30;  // settles at the third iteration, the earliest
-  options.max_iterations = 3;
-  const at::Tensor settled = laplacian_assignment(logits, neighbours, options);
-  options.max_iterations = 100;
-  EXPECT_TRUE(laplacian_assignment(logits, neighbours, options).equal(settled));
+  const auto after = [&](int64_t iterations, double tolerance) {
+    options.max_iterations = iterations;
+    options.tolerance = tolerance;
+    return laplacian_assignment(logits, neighbours, options);
+  };
+  // Settles at the third iteration, the earliest.
+  const at::Tensor settled = after(3, 0);
+  for (const int64_t iterations : {3, 4, 7, 8, 9, 100})
+    EXPECT_TRUE(after(iterations, 1e30).equal(settled)) << iterations;
+  EXPECT_FALSE(after(2, 0).equal(settled));
+  EXPECT_FALSE(after(4, 0).equal(settled));
+}
+
+// The iteration as its paper has it, in double precision, ended by the energy.
+TEST(Lame, SettlesAtTheIterationWhoseEnergyChangesLittle) {
+  Rng rng(2);
+  LameOptions options;
+  options.affinity_weight = 0.7;
+  options.tolerance = 1e-3;
+  const at::Tensor logits = random_normal(rng, {12, 4}).to(at::kDouble);
+  const at::Tensor neighbours =
+      neighbour_matrix(random_normal(rng, {12, 6}), options).to(at::kDouble);
+  const at::Tensor unary = -logits.log_softmax(1);
+  at::Tensor assignment = logits.softmax(1);
+  double before = 0;
+  int64_t iterations = 0;
+  for (bool settled = false; !settled; ++iterations) {
+    const at::Tensor pull = 0.7 * neighbours.matmul(assignment);
+    assignment = (pull - unary).softmax(1);
+    const auto energy =
+        (assignment * (unary - pull + assignment.log())).sum().item<double>();
+    settled =
+        iterations > 1 && std::abs(energy - before) <= 1e-3 * std::abs(before);
+    before = energy;
+  }
+  EXPECT_GT(iterations, 3);
+  EXPECT_TRUE(close(laplacian_assignment(logits.to(at::kFloat),
+                                         neighbours.to(at::kFloat), options),
+                    assignment.to(at::kFloat), 1e-6));
 }
 
 MethodContext tiny_context() {

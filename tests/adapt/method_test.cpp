@@ -17,5 +17,12 @@ TEST(Observed, GivesEverySampleTheSameVerdict) {
   EXPECT_EQ(seen.verdicts, std::vector<Verdict>(3, Verdict::kPending));
 }
 
+TEST(NotFinite, LearntNothingFromAnySample) {
+  const UpdateReport report = not_finite(3);
+  EXPECT_FALSE(report.applied);
+  EXPECT_EQ(report.skipped, "the window's logits are not finite");
+  EXPECT_EQ(report.verdicts, std::vector<Verdict>(3, Verdict::kNotFinite));
+}
+
 }  // namespace
 }  // namespace sotta

@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/gradient.h"
 
 #include "tests/adapt/trace.h"
 
@@ -53,10 +54,56 @@ TEST(Odin, ScoresEqualPyTorch) {
 
 TEST(Odin, TenWindowsOfScreenedTentEqualPyTorch) {
   const Trace trace("odin_tent");
-  const auto adapter = screened("tent", trace.context(), options_of(trace));
-  for (int64_t window = 0; window < 10; ++window)
+  const auto make = [&] {
+    return screened("tent", trace.context(), options_of(trace));
+  };
+  auto adapter = make();
+  for (int64_t window = 0; window < 10; ++window) {
     testing::expect_window(trace, window, *adapter,
                            adapter->step(trace.window(window)));
+    if (testing::is_time_for_a_fresh_one(window))
+      testing::go_on_with_a_fresh_one(adapter, make);
+  }
+}
+
+// The definition, step by step: the gradient of the largest tempered
+// log-probability moves each pixel, and the moved image is scored.
+TEST(Odin, ScoresWithOtherOptionsByTheDefinition) {
+  const auto model = testing::golden_network();
+  OdinOptions options;
+  options.temperature = 3;
+  options.step = 0.02;
+  const at::Tensor images =
+      golden_stream().slice(0, 0, 8).to(at::kFloat).div(255);
+  const auto probabilities = [&](const at::Tensor& pixels) {
+    return (model->forward(pixels, model->source(), NormStats::running())
+                .logits /
+            3)
+        .softmax(1);
+  };
+  const at::Tensor leaf = as_leaf(images);
+  const at::Tensor gradient =
+      gradient_of(probabilities(leaf)
+                      .log()
+                      .gather(1, probabilities(images).argmax(1, true))
+                      .sum(),
+                  leaf);
+  const at::Tensor moved = images + 0.02 * gradient.sign();
+  EXPECT_TRUE(testing::close(odin_scores(*model, images, options),
+                             std::get<0>(probabilities(moved).max(1)), 1e-6));
+}
+
+// A score that is the threshold is familiar.
+TEST(Odin, FlagsWhatScoresLessThanTheThreshold) {
+  const MethodContext context = tiny_context();
+  OdinOptions options;
+  const at::Tensor images = golden_stream().slice(0, 0, 16);
+  const at::Tensor scores =
+      std::get<0>(odin_scores(*context.model, images, options).sort());
+  options.threshold = scores[5].item<double>();
+  const auto verdicts =
+      screened("tent", context, options)->step(images).verdicts;
+  EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), Verdict::kForeign), 5);
 }
 
 TEST(Odin, FlagsNothingAtThresholdZero) {
@@ -149,31 +196,48 @@ TEST(Odin, AGuardCanTakeAnUpdateBack) {
   }
 }
 
-TEST(Odin, MemoryMethodsBehindItContinueFromASnapshot) {
-  const MethodContext context = tiny_context();
-  const auto first = screened("sotta", context, {});
-  const auto second = screened("sotta", context, {});
-  first->step(golden_stream().slice(0, 0, 10));
-  second->restore(first->snapshot());
-  EXPECT_EQ(second->step(golden_stream().slice(0, 10, 16)).updates.size(), 1u);
-}
-
-TEST(Odin, CountsTheFlaggedSamplesOfTheStreamToo) {
-  const Trace trace("odin_tent");
-  const auto adapter = std::make_unique<Adapter>(
+// SoTTA with a memory for the last `capacity` samples behind the screen.
+std::unique_ptr<Adapter> screened_memory(const Trace& trace, int64_t capacity) {
+  return std::make_unique<Adapter>(
       "sotta+odin",
       make_odin_screen(trace.context(), options_of(trace),
                        make_method("sotta", trace.context(), Preset::kClean,
                                    {{"memory", std::string("fifo")},
-                                    {"memory_capacity", int64_t{1000}}})),
+                                    {"memory_capacity", capacity}})),
       trace.context());
+}
+
+TEST(Odin, MemoryMethodsBehindItContinueFromASnapshot) {
+  const Trace trace("odin_tent");
+  const auto whole = screened_memory(trace, 12);
+  auto parts = screened_memory(trace, 12);
+  for (int64_t begin = 0; begin < 96; begin += 10) {
+    const at::Tensor images = golden_stream().slice(0, begin, begin + 10);
+    const StepResult expected = whole->step(images),
+                     found = parts->step(images);
+    EXPECT_TRUE(found.logits.equal(expected.logits)) << begin;
+    EXPECT_EQ(found.verdicts, expected.verdicts) << begin;
+    EXPECT_EQ(found.updates.size(), expected.updates.size()) << begin;
+    EXPECT_EQ(parts->memory_samples(), whole->memory_samples()) << begin;
+    testing::go_on_with_a_fresh_one(parts,
+                                    [&] { return screened_memory(trace, 12); });
+  }
+  EXPECT_TRUE(parts->state().affine.equal(whole->state().affine));
+  EXPECT_FALSE(parts->state().affine.equal(parts->model().source().affine));
+}
+
+TEST(Odin, CountsTheFlaggedSamplesOfTheStreamToo) {
+  const Trace trace("odin_tent");
+  auto adapter = screened_memory(trace, 1000);
   std::vector<int64_t> expected;
   for (int64_t window = 0; window < 3; ++window) {
     const auto result = adapter->step(trace.window(window));
     for (size_t i = 0; i < result.verdicts.size(); ++i)
       if (result.verdicts[i] == Verdict::kAdmitted)
         expected.push_back(16 * window + static_cast<int64_t>(i));
-    adapter->restore(adapter->snapshot());
+    EXPECT_EQ(adapter->memory_samples(), expected);
+    testing::go_on_with_a_fresh_one(
+        adapter, [&] { return screened_memory(trace, 1000); });
   }
   EXPECT_EQ(adapter->memory_samples(), expected);
   EXPECT_LT(expected.size(), 48u);  // some were flagged

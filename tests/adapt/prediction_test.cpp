@@ -21,5 +21,20 @@ TEST(Prediction, ReadsLabelConfidenceAndEntropyOffTheLogits) {
   EXPECT_NEAR(prediction.entropies[1].item<double>(), std::log(2.0), 1e-5);
 }
 
+TEST(Prediction, SaysWhatIsNotFinite) {
+  const float nan = std::nanf(""), infinity = INFINITY;
+  const at::Tensor logits = at::tensor({1.f, 2.f, nan, 0.f, infinity, 0.f, 0.f,
+                                        nan, -infinity, -infinity})
+                                .view({5, 2});
+  const Prediction prediction = classify(logits);
+  EXPECT_TRUE(is_finite(prediction, 0));
+  for (int64_t i = 1; i < 5; ++i)
+    EXPECT_FALSE(is_finite(prediction, i)) << i;
+  EXPECT_FALSE(all_finite(prediction));
+  EXPECT_FALSE(all_finite(classify(logits.slice(0, 0, 2))));
+  EXPECT_FALSE(all_finite(classify(logits.slice(0, 4, 5))));
+  EXPECT_TRUE(all_finite(classify(logits.slice(0, 0, 1))));
+}
+
 }  // namespace
 }  // namespace sotta

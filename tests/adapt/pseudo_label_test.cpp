@@ -17,11 +17,17 @@ class PseudoLabelGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(PseudoLabelGolden, TenWindowsEqualPyTorch) {
   const Trace trace(GetParam());
-  const auto adapter = make_adapter("pseudo_label", trace.context(),
-                                    Preset::kClean, trace.options());
-  for (int64_t window = 0; window < 10; ++window)
+  const auto make = [&] {
+    return make_adapter("pseudo_label", trace.context(), Preset::kClean,
+                        trace.options());
+  };
+  auto adapter = make();
+  for (int64_t window = 0; window < 10; ++window) {
     testing::expect_window(trace, window, *adapter,
                            adapter->step(trace.window(window)));
+    if (testing::is_time_for_a_fresh_one(window))
+      testing::go_on_with_a_fresh_one(adapter, make);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Traces, PseudoLabelGolden,
@@ -55,6 +61,23 @@ TEST(PseudoLabel, StepComputedByHand) {
               std::hypot(std::hypot(scale0, scale1), std::sqrt(2.0) / 30),
               1e-6);
   const at::Tensor expected = at::tensor({4.001, 4.001, 0.001, -0.001});
+  EXPECT_TRUE(
+      testing::close(adapter.state().affine, expected.to(at::kFloat), 1e-6));
+}
+
+// Adam's first step is the learning rate against the sign of the gradient with
+// its share of the parameters.
+TEST(PseudoLabel, RateAndDecayAreWhatTheyAreTold) {
+  MethodContext context;
+  context.model =
+      std::make_shared<testing::LinearClassifier>(2, testing::kLinearScale);
+  context.update_interval = 1;
+  PseudoLabelOptions options;
+  options.learning_rate = 0.004;
+  options.weight_decay = 10;  // 4 times that outweighs a gradient below 1
+  Adapter adapter("pseudo_label", make_pseudo_label(context, options), context);
+  adapter.step(testing::two_class_images({std::log(3)}));
+  const at::Tensor expected = at::tensor({3.996, 3.996, 0.004, -0.004});
   EXPECT_TRUE(
       testing::close(adapter.state().affine, expected.to(at::kFloat), 1e-6));
 }

@@ -28,10 +28,15 @@ class RottaGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RottaGolden, TenWindowsEqualPyTorch) {
   const Trace trace(GetParam());
-  const auto adapter =
-      make_adapter("rotta", trace.context(), Preset::kClean, trace.options());
+  const auto make_one = [&] {
+    return make_adapter("rotta", trace.context(), Preset::kClean,
+                        trace.options());
+  };
+  auto adapter = make_one();
   for (int64_t window = 0; window < 10; ++window) {
     const StepResult result = adapter->step(trace.window(window));
+    if (testing::is_time_for_a_fresh_one(window))
+      testing::go_on_with_a_fresh_one(adapter, make_one);
     testing::expect_result(trace, window, result);
     EXPECT_EQ(adapter->memory_samples(),
               testing::expected_samples(trace, window))
@@ -130,6 +135,37 @@ TEST(Rotta, TheFirstUpdateByItsFormulas) {
   EXPECT_TRUE(close(
       after.tensors.at("teacher_affine"),
       0.999 * source.affine + 0.001 * after.tensors.at("student_affine")));
+}
+
+// The first norm layer sees the memory itself.
+TEST(Rotta, RateMomentumAndShareAreWhatTheyAreTold) {
+  const auto adapter = make({{"learning_rate", 0.004},
+                             {"teacher_momentum", 0.75},
+                             {"batch_share", 0.3},
+                             {"quota_first", false}});
+  const auto& model = adapter->model();
+  const ModelState& source = model.source();
+  adapter->step(first_window());
+  EXPECT_EQ(adapter->memory_samples().size(), 16u);
+  const auto now = adapter->snapshot().tensors;
+  const at::Tensor& student = now.at("student_affine");
+  EXPECT_NEAR((student - source.affine).abs().max().item<double>(), 0.004,
+              1e-5);
+  EXPECT_TRUE(
+      close(now.at("teacher_affine"), 0.75 * source.affine + 0.25 * student));
+  EXPECT_EQ(adapter->method().statistics_share(), 0.3);
+  const auto blended =
+      model.forward(first_window(), source, NormStats::blended(0.3));
+  EXPECT_TRUE(close(now.at("teacher_running_mean"), blended.batch_mean, 1e-5));
+  EXPECT_TRUE(close(now.at("teacher_running_var"), blended.batch_var, 1e-5));
+  const at::Tensor batch =
+      model.forward(first_window(), source, NormStats::batch()).batch_mean;
+  const auto first = [&](const at::Tensor& vector) {
+    return vector.slice(0, 0, model.norm_layers()[0].channels);
+  };
+  EXPECT_TRUE(close(first(now.at("teacher_running_mean")),
+                    0.7 * first(source.running_mean) + 0.3 * first(batch),
+                    1e-5));
 }
 
 TEST(Rotta, TheTeacherIsWhatPredictsAndIsExported) {

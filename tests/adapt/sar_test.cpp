@@ -26,10 +26,15 @@ class SarGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SarGolden, TenWindowsEqualPyTorch) {
   const Trace trace(GetParam());
-  const auto adapter =
-      make_adapter("sar", trace.context(), Preset::kClean, trace.options());
+  const auto make = [&] {
+    return make_adapter("sar", trace.context(), Preset::kClean,
+                        trace.options());
+  };
+  auto adapter = make();
   for (int64_t window = 0; window < 10; ++window) {
     const StepResult result = adapter->step(trace.window(window));
+    if (testing::is_time_for_a_fresh_one(window))
+      testing::go_on_with_a_fresh_one(adapter, make);
     testing::expect_window(trace, window, *adapter, result);
 
     const UpdateReport& update = result.updates[0];
@@ -129,6 +134,37 @@ TEST_F(SarByHand, NothingReliableLaterStillFollowsTheMomentum) {
   const StepResult result = adapter.step(unreliable_);
   EXPECT_NEAR(number(result.updates[0].parameter_change), 0.9 * first, 1e-5);
   EXPECT_EQ(moving_loss(adapter), moving);
+}
+
+TEST_F(SarByHand, RadiusAndMomentaAreWhatTheyAreTold) {
+  options_.entropy_margin = 0.65;  // reliable at the sharpest point too
+  options_.sharpness_radius = 0.2;
+  options_.momentum = 0.4;
+  options_.ema_momentum = 0.3;
+  Adapter adapter = make();
+  const StepResult first = adapter.step(images_);
+  EXPECT_NEAR(number(first.updates[0].perturbation_norm), 0.2, 1e-6);
+  const double one = number(first.updates[0].perturbed_loss);
+  EXPECT_NEAR(moving_loss(adapter), one, 1e-6);
+  const double change = number(first.updates[0].parameter_change);
+
+  EXPECT_NEAR(number(adapter.step(unreliable_).updates[0].parameter_change),
+              0.4 * change, 1e-5);
+  const double two = number(adapter.step(images_).updates[0].perturbed_loss);
+  EXPECT_GT(std::abs(one - two), 1e-3);
+  EXPECT_NEAR(moving_loss(adapter), 0.3 * one + 0.7 * two, 1e-6);
+}
+
+// A moving loss that is the threshold is not below it.
+TEST_F(SarByHand, ResetsBelowTheThresholdNotAtIt) {
+  Adapter plain = make();
+  plain.step(images_);
+  const double loss = moving_loss(plain);
+  for (const bool below : {false, true}) {
+    options_.reset_threshold = below ? std::nextafter(loss, 1) : loss;
+    Adapter adapter = make();
+    EXPECT_EQ(adapter.step(images_).updates[0].applied, !below);
+  }
 }
 
 TEST_F(SarByHand, ALowLossReturnsToTheSourceAndIsKept) {

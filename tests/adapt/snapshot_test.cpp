@@ -113,6 +113,7 @@ TEST(Snapshot, AnythingThatDoesNotFitIsRefusedBeforeAnythingChanges) {
     EXPECT_EQ(state.whole, 0);
     EXPECT_TRUE(state.fixed.equal(at::zeros({3})));
   };
+  refused("fixed", {});
   refused("fixed", at::zeros({4}));
   refused("varying", at::zeros({3, 3}));
   refused("varying", at::zeros({3, 2}, at::kByte));

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/gradient.h"
 
 #include "tests/adapt/trace.h"
 #include "tests/support/linear_classifier.h"
@@ -17,11 +18,17 @@ class TentGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TentGolden, TenWindowsEqualPyTorch) {
   const Trace trace(GetParam());
-  const auto adapter =
-      make_adapter("tent", trace.context(), Preset::kClean, trace.options());
-  for (int64_t window = 0; window < 10; ++window)
+  const auto make = [&] {
+    return make_adapter("tent", trace.context(), Preset::kClean,
+                        trace.options());
+  };
+  auto adapter = make();
+  for (int64_t window = 0; window < 10; ++window) {
     testing::expect_window(trace, window, *adapter,
                            adapter->step(trace.window(window)));
+    if (testing::is_time_for_a_fresh_one(window))
+      testing::go_on_with_a_fresh_one(adapter, make);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Traces, TentGolden,
@@ -58,6 +65,49 @@ TEST(Tent, StepComputedByHand) {
       at::tensor({4 - 0.5 * by_scale, 4.0, -0.5 * by_shift, 0.5 * by_shift});
   EXPECT_TRUE(
       testing::close(adapter.state().affine, expected.to(at::kFloat), 1e-5));
+}
+
+// SGD by its formulas: the buffer keeps `momentum` of itself and takes the
+// gradient with `weight_decay` of the parameters.
+TEST(Tent, TwoWindowsOfSgdByItsFormulas) {
+  const Trace trace("tent_clean");
+  const auto adapter = make_adapter("tent", trace.context(), Preset::kClean,
+                                    {{"optimiser", std::string("sgd")},
+                                     {"learning_rate", 0.02},
+                                     {"momentum", 0.6},
+                                     {"weight_decay", 0.03},
+                                     {"entropy_per_class", true}});
+  const auto& model = adapter->model();
+  at::Tensor affine = model.source().affine.clone(), buffer;
+  for (int64_t window = 0; window < 3; ++window) {
+    ModelState state = model.source();
+    state.affine = as_leaf(affine);
+    const at::Tensor logits =
+        model.forward(trace.window(window), state, NormStats::batch()).logits;
+    const at::Tensor p = logits.softmax(1);
+    const at::Tensor loss = -(p * (p + 1e-6).log()).sum(1).mean() / 5;
+    const at::Tensor gradient = gradient_of(loss, state.affine) + 0.03 * affine;
+    buffer = buffer.defined() ? 0.6 * buffer + gradient : gradient;
+    affine = affine - 0.02 * buffer;
+
+    const auto update = adapter->step(trace.window(window)).updates[0];
+    EXPECT_NEAR(number(update.loss), loss.item<double>(), 1e-6) << window;
+    EXPECT_TRUE(testing::close(adapter->state().affine, affine, 1e-5))
+        << window;
+  }
+}
+
+// Adam's first step is the learning rate.
+TEST(Tent, TheRateOfAdamIsWhatItIsTold) {
+  const Trace trace("tent_clean");
+  const auto adapter = make_adapter("tent", trace.context(), Preset::kClean,
+                                    {{"learning_rate", 0.004}});
+  adapter->step(trace.window(0));
+  EXPECT_NEAR((adapter->state().affine - adapter->model().source().affine)
+                  .abs()
+                  .max()
+                  .item<double>(),
+              0.004, 1e-5);
 }
 
 TEST(Tent, PredictsTheFirstWindowAsBnStats) {

@@ -93,6 +93,25 @@ class Trace {
   nlohmann::json deviations_;
 };
 
+// Goes on with another adapter that `make` gives: all that counts has to be in
+// the snapshot.
+template <class Make>
+void go_on_with_a_fresh_one(std::unique_ptr<Adapter>& adapter,
+                            const Make& make) {
+  std::unique_ptr<Adapter> fresh = make();
+  fresh->restore(adapter->snapshot());
+  EXPECT_EQ(fresh->samples(), adapter->samples());
+  EXPECT_EQ(fresh->updates(), adapter->updates());
+  EXPECT_EQ(fresh->pending(), adapter->pending());
+  EXPECT_EQ(fresh->memory_samples(), adapter->memory_samples());
+  adapter = std::move(fresh);
+}
+
+// After these windows of a golden trace.
+inline bool is_time_for_a_fresh_one(int64_t window) {
+  return window % 3 == 2;
+}
+
 inline std::vector<uint8_t> admitted(const std::vector<Verdict>& verdicts) {
   std::vector<uint8_t> flags;
   for (const Verdict verdict : verdicts)

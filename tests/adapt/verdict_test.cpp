@@ -10,9 +10,9 @@ namespace {
 
 TEST(Verdict, EveryOneHasItsOwnWord) {
   std::set<std::string> words;
-  for (int i = 0; i <= static_cast<int>(Verdict::kGuard); ++i)
+  for (int i = 0; i <= static_cast<int>(Verdict::kNotFinite); ++i)
     words.insert(to_text(static_cast<Verdict>(i)));
-  EXPECT_EQ(words.size(), static_cast<size_t>(Verdict::kGuard) + 1);
+  EXPECT_EQ(words.size(), static_cast<size_t>(Verdict::kNotFinite) + 1);
   EXPECT_EQ(words.count("unknown"), 0u);
 }
 

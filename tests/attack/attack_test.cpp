@@ -1,5 +1,6 @@
 #include "sotta/attack/attack.h"
 
+#include <cmath>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -182,6 +183,12 @@ TEST(Attack, RefusesWindowsThatDoNotFit) {
   refuses([](AttackWindow& w) { w.malicious = w.malicious.slice(0, 1); });
   refuses([](AttackWindow& w) { w.labels = w.labels.to(at::kInt); });
   refuses([](AttackWindow& w) { w.labels.fill_(5); });
+  refuses([](AttackWindow& w) { w.labels[3] = 5; });
+  refuses([](AttackWindow& w) { w.images = w.images.to(at::kInt).zero_(); });
+  refuses([](AttackWindow& w) { w.images = w.images.slice(0, 0, 0); });
+  AttackWindow last_class = attacked_window();
+  last_class.labels.fill_(4);  // of five
+  EXPECT_NO_THROW(craft(*adapter, last_class, attack_by("surrogate")));
   EXPECT_TRUE(differences(before, adapter->snapshot()).empty());
 }
 
@@ -197,7 +204,38 @@ TEST(Attack, RefusesOptionsOutOfRange) {
   refuses("attack_eps", 1.5);
   refuses("attack_steps", int64_t{0});
   refuses("attack_step_size", 0.0);
+  refuses("attack_step_size", 1.001);
+  refuses("attack_eps", std::nan(""));
   EXPECT_NO_THROW(validate(AttackOptions()));
+}
+
+TEST(Attack, TakesTheEndsOfEveryRange) {
+  const auto takes = [](const std::string& name, const OptionValue& value) {
+    AttackOptions options;
+    assign_options(options, {{name, value}}, "attack");
+    EXPECT_NO_THROW(validate(options)) << name;
+  };
+  takes("attack_eps", 0.0);
+  takes("attack_eps", 1.0);
+  takes("attack_steps", int64_t{1});
+  takes("attack_step_size", 1.0);
+  for (const auto& mode : attack_modes())
+    takes("attack", mode);
+  takes("attack_weights", std::string("adapted"));
+  takes("attack_weights", std::string("source"));
+}
+
+TEST(Attack, PublishedSettingsAreTheDefaults) {
+  const AttackOptions options;
+  EXPECT_EQ(options.mode, "paper");
+  EXPECT_EQ(options.eps, 0.1);
+  EXPECT_EQ(options.steps, 10);
+  EXPECT_EQ(options.step_size, 1.0 / 255);
+  EXPECT_EQ(options.weights, "adapted");
+  const auto imagenet = AttackOptions::preset(Preset::kClean, 1000);
+  EXPECT_EQ(imagenet.eps, 0.2);
+  EXPECT_EQ(imagenet.steps, 1);
+  EXPECT_EQ(imagenet.step_size, 1.0 / 255);
 }
 
 }  // namespace

@@ -180,7 +180,35 @@ TEST(SignAscent, AdaptiveMixesTheWindowIntoTheRunningStatistics) {
   EXPECT_EQ(victim.stats.source, NormStats::Source::kBlended);
   EXPECT_NEAR(victim.stats.batch_share, 0.36, 1e-12);
   EXPECT_TRUE(victim.state.running_mean.equal(before.running_mean));
+  EXPECT_TRUE(victim.state.running_var.equal(before.running_var));
+
+  // All else is what a step would leave, which moves both statistics.
+  adapter->step(attacked_window().images);
+  EXPECT_TRUE(victim.state.affine.equal(adapter->state().affine));
   EXPECT_FALSE(victim.state.affine.equal(before.affine));
+  EXPECT_FALSE(before.running_mean.equal(adapter->state().running_mean));
+  EXPECT_FALSE(before.running_var.equal(adapter->state().running_var));
+}
+
+TEST(SignAscent, AdaptiveLeavesBatchStatisticsAsTheyAre) {
+  const auto adapter = attacked_adapter("tent");
+  TrialUpdates trials(*adapter, /*keep_traces=*/false);
+  const Victim victim = find_victim(*adapter, trials, attacked_window().images,
+                                    attack_by("adaptive"));
+  EXPECT_EQ(victim.stats.source, NormStats::Source::kBatch);
+  adapter->step(attacked_window().images);
+  EXPECT_TRUE(victim.state.affine.equal(adapter->state().affine));
+}
+
+TEST(SignAscent, SidesAreTheMaliciousRowsAndTheLabelledOthers) {
+  AttackWindow window;
+  window.malicious = at::tensor({0, 1, 0, 1, 0}).to(at::kBool);
+  window.labels = at::tensor({0, 3, -1, -1, 2}, at::kLong);
+  const Sides sides = find_sides(window, at::kCPU);
+  EXPECT_TRUE(sides.malicious.equal(at::tensor({1, 3}, at::kLong)));
+  EXPECT_TRUE(sides.targets.equal(at::tensor({0, 4}, at::kLong)));
+  EXPECT_TRUE(sides.labels.equal(at::tensor({0, 2}, at::kLong)));
+  EXPECT_FALSE(sides.empty());
 }
 
 }  // namespace

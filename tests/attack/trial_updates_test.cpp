@@ -51,11 +51,15 @@ TEST_P(EveryTrial, ShowsTheNetworkThatAStepWouldLeave) {
   TrialUpdates trials(*adapter, /*keep_traces=*/false);
   const auto outcome = trials.run(images);
   adapter->step(images);
-  EXPECT_TRUE(outcome.predicting.affine.equal(adapter->state().affine));
-  EXPECT_TRUE(
-      outcome.predicting.running_mean.equal(adapter->state().running_mean));
-  EXPECT_TRUE(
-      outcome.trained.affine.equal(adapter->method().trained_state().affine));
+  const auto expect_equal = [](const ModelState& found,
+                               const ModelState& expected) {
+    EXPECT_TRUE(found.body.equal(expected.body));
+    EXPECT_TRUE(found.affine.equal(expected.affine));
+    EXPECT_TRUE(found.running_mean.equal(expected.running_mean));
+    EXPECT_TRUE(found.running_var.equal(expected.running_var));
+  };
+  expect_equal(outcome.predicting, adapter->state());
+  expect_equal(outcome.trained, adapter->method().trained_state());
 }
 
 TEST_P(EveryTrial, LeavesNoTrace) {

@@ -103,6 +103,44 @@ TEST(DirichletOrder, TinyConcentrationsPutAClassInOneSlot) {
   }
 }
 
+// What tools/golden/streams.py computes a second time: shares are drawn with a
+// shape below and above 1, and their ends rounded to whole images.
+TEST(DirichletOrder, EqualsASecondComputation) {
+  const std::vector<int64_t> labels = {0, 1, 2, 0, 0, 1, 2,
+                                       2, 0, 1, 0, 2, 1, 0};
+
+  EXPECT_EQ(
+      dirichlet_order(labels, 3, 0.3, Rng(21)),
+      (std::vector<int64_t>{10, 8, 1, 0, 9, 2, 7, 5, 13, 11, 12, 6, 3, 4}));
+  EXPECT_EQ(
+      dirichlet_order(labels, 3, 2.5, Rng(21)),
+      (std::vector<int64_t>{10, 2, 7, 11, 1, 9, 0, 3, 4, 12, 5, 6, 13, 8}));
+}
+
+// Of the hundred draws of shares some are refused on the way.
+TEST(DirichletOrder, EqualsASecondComputationOfManyDraws) {
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < 40; ++i)
+    labels.push_back(7 * i % 10);
+  EXPECT_EQ(dirichlet_order(labels, 10, 1.0, Rng(25)),
+            (std::vector<int64_t>{13, 19, 5,  18, 36, 34, 22, 39, 35, 1,
+                                  12, 20, 9,  38, 32, 14, 17, 37, 3,  0,
+                                  6,  10, 23, 21, 16, 4,  27, 28, 25, 30,
+                                  24, 26, 31, 33, 7,  29, 2,  15, 8,  11}));
+}
+
+TEST(Resample, EqualsASecondComputation) {
+  EXPECT_EQ(resample(5, 12, Rng(22)),
+            (std::vector<int64_t>{3, 0, 2, 3, 0, 1, 1, 4, 2, 1, 4, 2}));
+  EXPECT_EQ(resample(9, 4, Rng(23)), (std::vector<int64_t>{0, 6, 4, 2}));
+}
+
+TEST(Interleave, EqualsASecondComputation) {
+  EXPECT_EQ(interleave(5, 7, 3, Rng(24)),
+            (std::vector<bool>{false, false, false, false, true, true, true,
+                               true, true, true, true, false}));
+}
+
 // Lengths of the runs of true.
 std::vector<int64_t> runs(const std::vector<bool>& flags) {
   std::vector<int64_t> lengths;

@@ -54,6 +54,18 @@ TEST(NoiseDataset, AnImageDependsOnItsIndexAlone) {
   EXPECT_FALSE(noise(1).get({5}).images[0].equal(together[0]));
 }
 
+// Eight bytes a draw, the low one first, of the child that the index names.
+TEST(NoiseDataset, BytesAreThoseOfTheDraws) {
+  const at::Tensor image =
+      NoiseDataset(Rng(3), {1, 1, 11}, 100).get({42}).images.flatten();
+  Rng rng = Rng(3).child(42);
+  uint64_t word = 0;
+  for (int i = 0; i < 11; ++i) {
+    if (i % 8 == 0) word = rng.next();
+    EXPECT_EQ(image[i].item<int64_t>(), word >> (8 * (i % 8)) & 255) << i;
+  }
+}
+
 TEST(NoiseDataset, FillsImagesOfAnySize) {
   const NoiseDataset small(Rng(1), {1, 1, 3}, 2);
 

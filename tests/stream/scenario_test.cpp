@@ -30,6 +30,27 @@ TEST(Scenario, ForeignSetsAreThoseOfThePaper) {
   EXPECT_EQ(foreign_datasets("fashion-mnist", "far")[0].dataset, "cifar10");
 }
 
+TEST(Scenario, EveryRuleIsPinned) {
+  const auto text = [](const std::string& target, const std::string& scenario) {
+    std::string all;
+    for (const auto& [dataset, split] : foreign_datasets(target, scenario))
+      all += (all.empty() ? "" : " ") + dataset + ":" + split;
+    return all;
+  };
+  EXPECT_EQ(text("cifar10", "near"), "cifar100:train");
+  EXPECT_EQ(text("cifar10", "far"), "mnist:test");
+  EXPECT_EQ(text("cifar100", "near"), "imagenet:val tiny-imagenet:val");
+  EXPECT_EQ(text("cifar100", "far"), "mnist:test");
+  EXPECT_EQ(text("imagenet", "near"), "cifar100:train");
+  EXPECT_EQ(text("imagenet", "far"), "mnist:test");
+  EXPECT_EQ(text("tiny-imagenet", "near"), "cifar100:train");
+  EXPECT_EQ(text("tiny-imagenet", "far"), "mnist:test");
+  EXPECT_EQ(text("fashion-mnist", "near"), "mnist:test");
+  EXPECT_EQ(text("fashion-mnist", "far"), "cifar10:test");
+  EXPECT_EQ(text("mnist", "near"), "fashion-mnist:test");
+  EXPECT_EQ(text("mnist", "far"), "cifar10:test");
+}
+
 TEST(Scenario, EveryRuleNamesASplitOfTheCatalogueAndNotTheTarget) {
   for (const DatasetEntry& entry : known_datasets()) {
     if (entry.layout == DatasetLayout::kNpy) continue;

@@ -37,6 +37,35 @@ TEST(StreamOptions, FieldsOutOfRangeAreNamed) {
   expect_invalid({{"read_ahead", int64_t{-1}}}, "read_ahead: ");
 }
 
+TEST(StreamOptions, TheirBoundsAreAllowed) {
+  const auto expect_valid = [](const OptionMap& values) {
+    StreamOptions options;
+    assign_options(options, values, "stream");
+    EXPECT_NO_THROW(validate(options));
+  };
+  expect_valid({{"foreign_count", int64_t{-1}}});
+  expect_valid({{"foreign_count", int64_t{0}}});
+  expect_valid({{"foreign_share", 0.999}});
+  expect_valid({{"burst", int64_t{0}}, {"limit", int64_t{0}}});
+  expect_valid({{"concentration", 1e6}});
+  expect_valid({{"window", int64_t{1}}, {"read_ahead", int64_t{0}}});
+  expect_valid({{"scenario", "near"}, {"foreign", "mnist"}});
+  expect_valid({{"scenario", "far"}, {"foreign", "mnist"}});
+  expect_invalid({{"concentration", 1.1e6}}, "concentration: ");
+  expect_invalid({{"foreign_share", -0.1}}, "foreign_share: ");
+}
+
+TEST(StreamOptions, DefaultsArePinned) {
+  std::string text;
+  for (const auto& field : option_fields(StreamOptions{}))
+    text += field.name + "=" + to_text(field.value) + " ";
+  EXPECT_EQ(text,
+            "scenario=benign foreign= foreign_count=-1 foreign_share=0 burst=0 "
+            "limit=0 order=shuffled concentration=0.1 corruptions= severity=5 "
+            "corruption_seed=0 frost_dir= domains=continual window=64 "
+            "whole_windows=false seed=0 read_ahead=256 ");
+}
+
 TEST(StreamOptions, RefusesTwoAnswersToOneQuestion) {
   expect_invalid({{"foreign_share", 0.5}, {"foreign_count", int64_t{10}}},
                  "got both");

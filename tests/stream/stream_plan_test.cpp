@@ -274,8 +274,106 @@ TEST(StreamPlan, MixedGivesEveryImageADomainOfItsOwn) {
     EXPECT_EQ(known.first->second, sample.domain);
   }
   ASSERT_EQ(times.size(), 3u);
+  int64_t alike = 0;  // a third of them by chance
+  for (int64_t i = 0; i < 600; ++i)
+    alike += domain_of_image.at(i) == domain_of_image.at(i + 256);
+  EXPECT_NEAR(static_cast<double>(alike), 200, 60);
+  // Image and copy: a standard deviation of 28. The draws of one seed are
+  // fixed.
   for (const auto& [domain, count] : times)
-    EXPECT_NEAR(count, 600, 150);  // standard deviation 28
+    EXPECT_NEAR(count, 600, 60) << domain;
+}
+
+// "T0:3 F-1:7": origin (target, foreign, attacker), domain and index.
+std::string text_of(const StreamPlan& plan) {
+  std::string text;
+  for (const SampleTruth& sample : plan.samples())
+    text += (text.empty() ? "" : " ") +
+            std::string(1, "TFA"[static_cast<int>(sample.origin)]) +
+            std::to_string(sample.domain) + ":" + std::to_string(sample.index);
+  return text;
+}
+
+// What tools/golden/streams.py computes a second time.
+TEST(StreamPlan, EqualsASecondComputation) {
+  StreamOptions options = scenario("benign");
+  options.seed = 3;
+  options.limit = 6;
+  EXPECT_EQ(text_of(StreamPlan(options, numbered_sources(12, 5))),
+            "T0:3 T0:2 T0:6 T0:11 T0:7 T0:9");
+
+  options = scenario("near");
+  options.seed = 1;
+  options.limit = 3;
+  options.burst = 2;
+  EXPECT_EQ(text_of(StreamPlan(options, numbered_sources(6, 4, 2))),
+            "F-1:1 T0:1 T0:0 T0:5 F-1:2 F-1:0 T1:0 F-1:1 F-1:2 T1:1 T1:5 "
+            "F-1:0");
+
+  options = scenario("noise");
+  options.seed = 2;
+  options.limit = 2;
+  EXPECT_EQ(text_of(StreamPlan(options, numbered_sources(5, 1))),
+            "T0:3 T0:0 F-1:659230214939 F-1:1064562105007");
+
+  options = scenario("attack");
+  options.seed = 4;
+  options.limit = 4;
+  options.domains = "mixed";
+  EXPECT_EQ(text_of(StreamPlan(options, numbered_sources(8, 1, 3))),
+            "A2:7 A0:3 A2:5 A1:4 T2:5 T0:3 T1:4 T2:7");
+
+  options = scenario("far");
+  options.seed = 5;
+  options.limit = 4;
+  options.foreign_share = 0.4;  // 2.67 of 6.67: rounded
+  EXPECT_EQ(text_of(StreamPlan(options, numbered_sources(10, 9))),
+            "T0:3 T0:5 F-1:2 T0:1 T0:4 F-1:3 F-1:0");
+
+  options = scenario("benign");
+  options.seed = 6;
+  options.limit = 9;
+  options.order = "dirichlet";
+  options.concentration = 0.5;
+  EXPECT_EQ(text_of(StreamPlan(options, numbered_sources(20, 1, 1, 3))),
+            "T0:12 T0:8 T0:9 T0:17 T0:1 T0:7 T0:14 T0:16 T0:3");
+}
+
+TEST(StreamPlan, AShareIsRoundedToTheNearestCount) {
+  const auto foreign = [](int64_t targets, double share) {
+    StreamOptions options = scenario("noise");
+    options.foreign_share = share;
+    return StreamPlan(options, numbered_sources(targets)).size() - targets;
+  };
+  EXPECT_EQ(foreign(10, 0.4), 7);   // 6.67
+  EXPECT_EQ(foreign(10, 0.3), 4);   // 4.29
+  EXPECT_EQ(foreign(3, 0.25), 1);   // 1 exactly
+  EXPECT_EQ(foreign(10, 0.04), 0);  // 0.42
+}
+
+// Every option in turn, for streams that it means something to.
+TEST(StreamPlan, EveryOptionOfAStreamChangesIt) {
+  const auto sources = numbered_sources(60, 30, 2);
+  const auto expect_change = [&](StreamOptions base, const auto& change) {
+    const StreamPlan before(base, sources);
+    change(base);
+    EXPECT_FALSE(same_samples(StreamPlan(base, sources), before));
+  };
+  using O = StreamOptions;
+  expect_change(scenario("near"), [](O& o) { o.scenario = "far"; });
+  expect_change(scenario("near"), [](O& o) { o.foreign_count = 59; });
+  expect_change(scenario("near"), [](O& o) { o.foreign_share = 0.4; });
+  expect_change(scenario("near"), [](O& o) { o.burst = 7; });
+  expect_change(scenario("near"), [](O& o) { o.limit = 59; });
+  expect_change(scenario("near"), [](O& o) { o.order = "dirichlet"; });
+  expect_change(scenario("near"), [](O& o) { o.domains = "mixed"; });
+  expect_change(scenario("near"), [](O& o) { o.whole_windows = true; });
+  expect_change(scenario("near"), [](O& o) { o.seed = 1; });
+  O whole = scenario("near"), dirichlet = scenario("near");
+  whole.whole_windows = true;
+  expect_change(whole, [](O& o) { o.window = 63; });
+  dirichlet.order = "dirichlet";
+  expect_change(dirichlet, [](O& o) { o.concentration = 3; });
 }
 
 TEST(StreamPlan, TruthOfAWindowIsThatOfItsSamples) {
@@ -290,8 +388,10 @@ TEST(StreamPlan, TruthOfAWindowIsThatOfItsSamples) {
     EXPECT_EQ(window.benign[i].item<bool>(), sample.benign());
     EXPECT_EQ(window.attacker[i].item<bool>(), !sample.benign());
   }
-  expect_error(ErrorKind::kInvalid, "within 0 .. 200",
+  expect_error(ErrorKind::kInvalid, "within 0 .. 200, got 190 .. 201",
                [&] { plan.truth(190, 201); });
+  expect_error(ErrorKind::kInvalid, "got -1 .. 5", [&] { plan.truth(-1, 5); });
+  expect_error(ErrorKind::kInvalid, "got 6 .. 5", [&] { plan.truth(6, 5); });
 }
 
 TEST(StreamPlan, RefusesSourcesThatDoNotFit) {

@@ -5,6 +5,7 @@
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
+#include "sotta/corrupt/corrupted_dataset.h"
 #include "sotta/data/image.h"
 
 #include "tests/support/expect_error.h"
@@ -45,7 +46,9 @@ class StreamSourcesTest : public ::testing::Test {
 
   void add_photo(const std::string& name) {
     auto [image, memory] = allocate_array(ElementType::kUint8, {3, 40, 90});
-    std::fill_n(memory, image.bytes(), std::byte{100});
+    // Bright at its left edge, which a crop to a square would cut off.
+    for (int64_t i = 0; i < image.bytes(); ++i)
+      memory[i] = std::byte(i % 90 < 15 ? 200 : 100);
     fs::create_directories((root_ / name).parent_path());
     write_png(root_ / name, image);
   }
@@ -59,6 +62,33 @@ class StreamSourcesTest : public ::testing::Test {
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kUnsupported) throw;
       return false;
+    }
+  }
+
+  // Pictures of the published sizes and mean colours, by which they are known.
+  void add_frost_photographs(const std::string& folder) {
+    struct Photograph {
+      int height, width;
+      double mean[3];
+    };
+    const Photograph photographs[] = {
+        {600, 900, {77.667, 149.117, 165.736}},
+        {315, 560, {200.793, 205.377, 214.482}},
+        {315, 560, {200.793, 205.377, 214.482}},
+        {350, 527, {137.620, 152.773, 165.176}},
+        {495, 660, {112.376, 123.368, 134.752}},
+    };
+    int number = 0;
+    for (const auto& [height, width, mean] : photographs) {
+      std::string pixels;
+      for (int i = 0; i < height * width; ++i)
+        for (const double value : mean)
+          pixels += static_cast<char>(
+              static_cast<uint8_t>(value + i % 1000 / 1000.0));
+      root_.write(folder + "/frost" + std::to_string(++number) + ".npy",
+                  npy_header("|u1", "(" + std::to_string(height) + ", " +
+                                        std::to_string(width) + ", 3)") +
+                      pixels);
     }
   }
 
@@ -123,6 +153,9 @@ TEST_F(StreamSourcesTest, AFolderCanBeTheForeignSet) {
 
   EXPECT_EQ(sources.foreign_name, name);
   EXPECT_EQ(sources.foreign->shape().width, 32);
+  const at::Tensor row = sources.foreign->get({0}).images[0][0][16];
+  EXPECT_EQ(row[0].item<int64_t>(), 200);
+  EXPECT_EQ(row[31].item<int64_t>(), 100);
 }
 
 TEST_F(StreamSourcesTest, ADomainPerCorruption) {
@@ -161,6 +194,47 @@ TEST_F(StreamSourcesTest, CorruptionsHaveASeedOfTheirOwn) {
 
   EXPECT_TRUE(first_image(1, 0).equal(first_image(2, 0)));
   EXPECT_FALSE(first_image(1, 0).equal(first_image(1, 1)));
+}
+
+TEST_F(StreamSourcesTest, CorruptedImagesAreThoseOfTheOptions) {
+  const auto clean = open("cifar10", "benign").domains[0].images;
+  StreamOptions options;
+  options.corruptions = "gaussian_noise,shot_noise";
+  options.severity = 2;
+  options.corruption_seed = 9;
+  const auto made = open_sources("cifar10", root_.path(), options).domains;
+
+  for (size_t i = 0; i < 2; ++i) {
+    CorruptionOptions expected;
+    expected.kind = i == 0 ? "gaussian_noise" : "shot_noise";
+    expected.severity = 2;
+    expected.seed = 9;
+    EXPECT_TRUE(made[i].images->get({3, 0}).images.equal(
+        CorruptedDataset(clean, expected).get({3, 0}).images))
+        << expected.kind;
+  }
+}
+
+TEST_F(StreamSourcesTest, FrostIsMadeOfThePhotographsThatAreGiven) {
+  add_frost_photographs("frosty");
+  StreamOptions options;
+  options.corruptions = "frost";
+  options.frost_dir = (root_ / "frosty").string();
+  const auto images = [&] {
+    return open_sources("cifar10", root_.path(), options)
+        .domains[0]
+        .images->get({0, 5})
+        .images;
+  };
+  CorruptionOptions expected;
+  expected.kind = "frost";
+  expected.frost_dir = options.frost_dir;
+  EXPECT_TRUE(images().equal(
+      CorruptedDataset(open("cifar10", "benign").domains[0].images, expected)
+          .get({0, 5})
+          .images));
+  options.frost_dir = "nowhere";
+  expect_error(ErrorKind::kNotFound, "nowhere", images);
 }
 
 TEST_F(StreamSourcesTest, PublishedCorruptionsNeedNoCleanImages) {

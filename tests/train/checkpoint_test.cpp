@@ -74,6 +74,22 @@ TEST(Checkpoint, OtherOptionsAreAllNamed) {
                [&] { load_checkpoint(folder / "c", other); });
 }
 
+TEST(Checkpoint, AnyOptionThatDiffersIsNamed) {
+  const TempDir folder;
+  const auto model = testing::small_network();
+  const Trainer trainer(*model, testing::bright_halves_set(60),
+                        testing::small_options());
+  save_checkpoint(folder / "c", {trainer.save(), example_run(), 0});
+  for (const auto& [name, value] : example_run()) {
+    OptionMap other = example_run();
+    other[name] = to_text(value) + "1";
+    expect_error(ErrorKind::kInvalid,
+                 "another training: " + name + " is " + to_text(value) +
+                     " there and " + to_text(value) + "1 here",
+                 [&] { load_checkpoint(folder / "c", other); });
+  }
+}
+
 TEST(Checkpoint, OtherFilesAreRefused) {
   const TempDir folder;
   expect_error(ErrorKind::kNotFound, "none",

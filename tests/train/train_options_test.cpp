@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sotta/core/options.h"
+
 #include "tests/support/expect_error.h"
 
 namespace sotta {
@@ -41,6 +43,28 @@ TEST(TrainOptions, OutOfRangeIsNamed) {
   expect("momentum", [](auto& o) { o.momentum = 1; });
   expect("weight_decay", [](auto& o) { o.weight_decay = -0.1; });
   expect("precision", [](auto& o) { o.precision = "fp16"; });
+  expect("momentum", [](auto& o) { o.momentum = 0; });
+}
+
+TEST(TrainOptions, TheirBoundsAreAllowed) {
+  TrainOptions options;
+  options.epochs = 1;
+  options.batch = 2;
+  options.padding = 4096;
+  options.weight_decay = 0;
+  EXPECT_NO_THROW(resolve(options, kCpu));
+  options.padding = 0;
+  EXPECT_NO_THROW(resolve(options, kCpu));
+}
+
+TEST(TrainOptions, DefaultsArePinned) {
+  std::string text;
+  for (const auto& field : option_fields(TrainOptions{}))
+    text += field.name + "=" + to_text(field.value) + " ";
+  EXPECT_EQ(text,
+            "seed=0 epochs=200 batch=128 rate=0.1 momentum=0.9 "
+            "weight_decay=5e-04 padding=4 flip=true precision=auto "
+            "replay=true ");
 }
 
 }  // namespace

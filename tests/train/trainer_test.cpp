@@ -170,12 +170,70 @@ TEST(Trainer, RestoredInTheMiddleGivesTheSameBits) {
   }
 }
 
+// A trainer that has made other steps must forget all of them: the epoch it was
+// in, its place there, the momentum.
+TEST(Trainer, AUsedOneThatIsRestoredGivesTheSameBits) {
+  const auto model = small_network();
+  const TrainingSet set = bright_halves_set(60);  // 5 steps an epoch
+  const at::Tensor expected = trained(*model, set, small_options());
+  for (const auto& [stop, used] : std::vector<std::pair<int64_t, int64_t>>{
+           {6, 9}, {8, 6}, {2, 13}, {13, 2}, {5, 4}, {0, 3}, {10, 10}}) {
+    Trainer first(*model, set, small_options());
+    while (first.step() < stop)
+      first.advance();
+    Trainer second(*model, set, small_options());
+    while (second.step() < used)
+      second.advance();
+    second.restore(first.save());
+    while (!second.done())
+      second.advance();
+    EXPECT_TRUE(all_numbers(second.state()).equal(expected))
+        << stop << " into " << used;
+    first.advance();
+    while (!first.done())
+      first.advance();
+    for (const int64_t epoch : {0, 1, 2}) {
+      EXPECT_EQ(second.figures(epoch).loss, first.figures(epoch).loss);
+      EXPECT_EQ(second.figures(epoch).accuracy, first.figures(epoch).accuracy);
+    }
+  }
+}
+
+// Field by field: each of them is needed to go on as before.
+TEST(Trainer, EverySavedFieldIsRestored) {
+  const auto model = small_network();
+  const TrainingSet set = bright_halves_set(60);
+  Trainer first(*model, set, small_options());
+  for (int64_t step = 0; step < 7; ++step)
+    first.advance();
+  const TrainerState saved = first.save();
+  Trainer second(*model, set, small_options());
+  second.restore(saved);
+  const TrainerState again = second.save();
+  EXPECT_EQ(again.step, 7);
+  EXPECT_TRUE(all_numbers(again.model).equal(all_numbers(saved.model)));
+  EXPECT_TRUE(again.body_momentum.equal(saved.body_momentum));
+  EXPECT_TRUE(again.affine_momentum.equal(saved.affine_momentum));
+  EXPECT_TRUE(again.losses.equal(saved.losses));
+  EXPECT_TRUE(again.correct.equal(saved.correct));
+  EXPECT_GT(saved.losses[1].item<double>(), 0);
+  EXPECT_GT(saved.correct[0].item<int64_t>(), 0);
+  EXPECT_GT(saved.body_momentum.norm().item<double>(), 0);
+  EXPECT_GT(saved.affine_momentum.norm().item<double>(), 0);
+}
+
 TEST(Trainer, FiguresOfAHalfDoneEpochSurviveARestore) {
   const auto model = small_network();
   const TrainingSet set = bright_halves_set(60);
   Trainer first(*model, set, small_options());
   for (int64_t step = 0; step < 7; ++step)
     first.advance();
+
+  // Two of five steps.
+  EXPECT_NEAR(first.figures(1).loss, first.save().losses[1].item<double>() / 2,
+              1e-6);
+  EXPECT_NEAR(first.figures(1).accuracy,
+              first.save().correct[1].item<double>() / 24 * 100, 1e-6);
 
   Trainer second(*model, set, small_options());
   second.restore(first.save());
@@ -202,6 +260,12 @@ TEST(Trainer, OptionsChangeTheResult) {
   EXPECT_TRUE(differs([](TrainOptions& o) { o.weight_decay = 0; }));
   EXPECT_TRUE(differs([](TrainOptions& o) { o.flip = false; }));
   EXPECT_TRUE(differs([](TrainOptions& o) { o.batch = 20; }));
+  EXPECT_TRUE(differs([](TrainOptions& o) { o.epochs = 2; }));
+  // What changes only speed.
+  EXPECT_FALSE(differs([](TrainOptions& o) { o.replay = false; }));
+  EXPECT_FALSE(
+      trained(*model, bright_halves_set(60, /*padding=*/2), small_options())
+          .equal(plain));
 }
 
 TEST(Trainer, StatesOfOtherTrainingsAreRefused) {

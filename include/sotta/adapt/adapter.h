@@ -40,8 +40,17 @@ struct StepResult {
 // treated as several calls. A last, partial window is predicted and not adapted
 // on.
 //
+// Where calls end inside windows matters to the methods that look at a call's
+// images together: BN Stats, PL, TENT, EATA, SAR and CoTTA normalise with their
+// statistics, LAME compares them. They predict a window that comes in parts
+// part by part. PL, TENT, EATA and SAR learn from it what they would learn from
+// the whole one; CoTTA learns from its answers, and so something else. Calls
+// that end with windows give what one call would, and to Source, RoTTA and
+// SoTTA it never matters. A snapshot between two calls changes nothing in this.
+//
 // Not thread-safe: const methods may run at once, others need the caller's
-// lock.
+// lock. Adapters on one GPU may run at once, each in a thread of its own: while
+// one captures a CUDA graph, the others wait (DeviceWork).
 class Adapter {
  public:
   // Throws Error(kInvalid) if an option is out of range.
@@ -88,6 +97,13 @@ class Adapter {
   int64_t samples() const { return samples_; }  // seen so far
   int64_t updates() const { return updates_; }  // applied so far
 
+  // Samples of the window that is filling, 0 at a window's end.
+  int64_t pending() const { return pending_; }
+
+  // Height and width that images must have: those of the first; 0 before it.
+  int64_t image_height() const { return height_; }
+  int64_t image_width() const { return width_; }
+
   // The samples that the method's memory holds, each as the number of samples
   // seen before it; empty for a method without a memory. Waits for no device.
   std::vector<int64_t> memory_samples() const {
@@ -97,6 +113,7 @@ class Adapter {
  private:
   class Guard;
 
+  at::Device device() const { return model_->source().affine.device(); }
   void check(const at::Tensor& images) const;
   void check_range(const at::Tensor& images) const;
   StepResult run(const at::Tensor& images);

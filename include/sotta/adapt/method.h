@@ -67,6 +67,10 @@ struct UpdateReport {
   std::vector<Verdict> verdicts;
 };
 
+// Of an update that learnt nothing, as the logits of some of the window's
+// samples are not finite.
+UpdateReport not_finite(int64_t samples);
+
 // One adaptation method. The Adapter in front of it checks images, cuts the
 // stream into windows and calls in this order: observe() for each part of a
 // window as it arrives, update() when the window is full.

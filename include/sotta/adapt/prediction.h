@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <ATen/core/Tensor.h>
 
 namespace sotta {
@@ -12,6 +14,11 @@ struct Prediction {
 };
 
 Prediction classify(const at::Tensor& logits);
+
+// Whether the logits behind a sample's, or behind every sample's prediction are
+// finite numbers. A broken network's are not; nothing is learnt from them.
+bool is_finite(const Prediction& prediction, int64_t sample);
+bool all_finite(const Prediction& prediction);
 
 // Its two halves: [3, N] where the logits are, which never waits, and the
 // transfer of that.

@@ -13,6 +13,7 @@ enum class Verdict {
   kRedundant,      // too like what was adapted on before
   kForeign,        // the screen in front of the method flagged it
   kGuard,          // was adapted on, but a guard took the update back
+  kNotFinite,      // its logits, or others of its window, are no numbers
 };
 
 // "admitted", "low confidence", ...

@@ -6,6 +6,7 @@
 
 #include "sotta/core/checks.h"
 #include "sotta/core/stopwatch.h"
+#include "sotta/nn/device_work.h"
 #include "sotta/nn/upload.h"
 
 #include "eval/accuracy_note.h"
@@ -21,6 +22,7 @@ void check_options(const EvaluateOptions& options) {
 
 int64_t count_correct(const Classifier& model, const LabelledImages& batch) {
   const at::Device device = model.source().affine.device();
+  const DeviceWork at_work(device);
   const ForwardResult result = model.forward(
       upload(batch.images, device), model.source(), NormStats::running());
   return result.logits.argmax(1)

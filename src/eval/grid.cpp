@@ -60,21 +60,38 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+template <class T>
+void require_no_twins(const std::string& subject, std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  const auto twin = std::adjacent_find(values.begin(), values.end());
+  if (twin == values.end()) return;
+  std::ostringstream text;
+  text << "expected each once, " << *twin << " is given twice";
+  fail(ErrorKind::kInvalid, subject, text.str());
+}
+
+void require_no_twins(
+    const std::string& subject,
+    const std::vector<std::pair<std::string, std::string>>& changes) {
+  std::vector<std::string> names;
+  for (const auto& change : changes)
+    names.push_back(change.first);
+  require_no_twins(subject, names);
+}
+
 // A list of names with "all" replaced, each checked and named once.
 std::vector<std::string> resolve(const std::string& subject,
                                  const std::vector<std::string>& names,
                                  const std::vector<std::string>& all,
                                  const std::vector<std::string>& known) {
   std::vector<std::string> resolved;
-  const auto add = [&](const std::string& name) {
-    require_one_of(subject, name, known);
-    if (std::find(resolved.begin(), resolved.end(), name) == resolved.end())
-      resolved.push_back(name);
-  };
   for (const auto& name : names)
-    for (const auto& one : name == kAll ? all : std::vector{name})
-      add(one);
+    for (const auto& one : name == kAll ? all : std::vector{name}) {
+      require_one_of(subject, one, known);
+      resolved.push_back(one);
+    }
   require(!resolved.empty(), subject, "expected at least one");
+  require_no_twins(subject, resolved);
   return resolved;
 }
 
@@ -163,11 +180,13 @@ std::vector<Cell> row_cells(const Grid& grid) {
     for (const auto& row : resolve_methods(group)) {
       require(seen.emplace(row.method, row.variant).second, subject_of(row),
               "is given twice for method " + row.method);
+      require_no_twins(subject_of(row), row.changes);
       rows.push_back(row);
       cells.push_back(row_cell(grid, row, classes));
     }
   require(!cells.empty(), "method", "expected at least one");
 
+  require_no_twins("option", grid.changes);
   for (const auto& change : grid.changes)
     set_in_all(cells, change.first, change.second, classes);
   for (size_t i = 0; i < rows.size(); ++i)
@@ -231,6 +250,7 @@ std::vector<Cell> expand(const Grid& grid) {
       resolve("scenario", grid.scenarios, scenario_names(), scenario_names());
   const auto corruptions = resolve_corruptions(grid);
   require(!grid.seeds.empty(), "seeds", "expected at least one");
+  require_no_twins("seeds", grid.seeds);
   check_severity(grid.stream.severity);
 
   std::vector<Cell> cells;

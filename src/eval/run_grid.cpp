@@ -4,12 +4,12 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 #include "sotta/nn/device_queue.h"
@@ -56,34 +56,35 @@ class GridRun {
   // Opens everything, and sorts out what is recorded already.
   void prepare(const std::vector<Cell>& cells) {
     std::set<std::string> rows;
-    std::set<std::string> identities;
     for (const Cell& cell : cells) {
       const RunRecord record = bench_.describe(cell);
       if (rows.insert(row_name(record)).second) bench_.check(cell);
       const std::string identity = run_identity(record);
-      if (!identities.insert(identity).second) continue;
+      if (!identities_.insert(identity).second) continue;
       ++outcome_.progress.cells;
       if (records_.has(identity))
         ++outcome_.progress.earlier;
       else
         pending_.push_back({cell, identity});
     }
-    for (const auto& record : records_.earlier())
-      if (identities.count(run_identity(record)) > 0) count(record);
-    say_what_is_recorded(identities);
+    count_those_of_grid(records_.earlier());
+    say_what_is_recorded();
   }
 
   GridOutcome run(int64_t jobs) {
     const SharedDevice shared(jobs > 1);
     run_in_threads(jobs, jobs, [this](int64_t) { work(); });
     if (fatal_) std::rethrow_exception(fatal_);
+    // Other processes have recorded some of the cells.
+    outcome_.progress.rows.clear();
+    count_those_of_grid(read_record_folder(records_.file().parent_path()));
     return outcome_;
   }
 
  private:
   // Other processes may not see this folder.
-  void say_what_is_recorded(const std::set<std::string>& identities) {
-    for (const auto& identity : identities)
+  void say_what_is_recorded() {
+    for (const auto& identity : identities_)
       if (records_.has(identity)) claims_.finish(identity);
   }
 
@@ -139,8 +140,9 @@ class GridRun {
       RunResult result;
       explain_out_of_memory(
           "fewer cells side by side or a smaller window need less", [&] {
-            result = run_cell(next.cell, bench_, [this](const Progress&) {
+            result = run_cell(next.cell, bench_, [&](const Progress& now) {
               const std::lock_guard lock(mutex_);
+              running_[next.identity] = now;
               return go_on();
             });
           });
@@ -150,9 +152,22 @@ class GridRun {
         keep(next.identity, result.record);
     } catch (const std::exception& error) {
       const std::lock_guard lock(mutex_);
+      running_.erase(next.identity);
       note_failure(next.cell, first_line(error));
       tell_others([&] { claims_.mark_failed(next.identity); });
     }
+  }
+
+  RunningCells running() const {
+    RunningCells all;
+    for (const auto& [identity, cell] : running_) {
+      ++all.cells;
+      all.windows_done += cell.done;
+      all.windows += cell.total;
+      all.share +=
+          static_cast<double>(cell.done) / static_cast<double>(cell.total);
+    }
+    return all;
   }
 
   void note_failure(const Cell& cell, const std::string& reason) {
@@ -161,6 +176,7 @@ class GridRun {
 
   void keep(const std::string& identity, const RunRecord& record) {
     const std::lock_guard lock(mutex_);
+    running_.erase(identity);
     try {
       records_.append(record);
     } catch (...) {
@@ -177,6 +193,7 @@ class GridRun {
 
   void give_back(const std::string& identity) {
     const std::lock_guard lock(mutex_);
+    running_.erase(identity);
     tell_others([&] { claims_.release(identity); });
   }
 
@@ -190,6 +207,11 @@ class GridRun {
     }
   }
 
+  void count_those_of_grid(const std::vector<RunRecord>& records) {
+    for (const auto& record : records)
+      if (identities_.count(run_identity(record)) > 0) count(record);
+  }
+
   void count(const RunRecord& record) {
     RowAverage& row = outcome_.progress.rows[row_name(record)];
     row.sum += record.accuracy;
@@ -199,6 +221,7 @@ class GridRun {
   // Shows where we are. False if running cells are to be dropped.
   bool go_on() {
     if (outcome_.stopped || fatal_) return false;
+    outcome_.progress.running = running();
     if (tell_ && !tell_(outcome_.progress)) {
       outcome_.stopped = true;
       end();
@@ -216,10 +239,13 @@ class GridRun {
   CellClaims& claims_;
   const GridCallback& tell_;
 
+  std::set<std::string> identities_;  // of the grid
+
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<PendingCell> pending_;
-  bool ended_ = false;  // begin no further cell
+  std::map<std::string, Progress> running_;  // by identity
+  bool ended_ = false;                       // begin no further cell
   std::exception_ptr fatal_;
   GridOutcome outcome_;
 };
@@ -249,7 +275,7 @@ std::vector<Cell> shard(const std::vector<Cell>& cells, int64_t i, int64_t n) {
 GridOutcome run_grid(const std::vector<Cell>& cells, int64_t jobs,
                      Workbench& bench, RecordFolder& records,
                      CellClaims& claims, const GridCallback& progress) {
-  require_at_least("jobs", jobs, 1);
+  require_threads("jobs", jobs, 1);
   GridRun run(bench, records, claims, progress);
   run.prepare(cells);
   return run.run(jobs);

@@ -4,6 +4,7 @@
 #include "sotta/core/peak_memory.h"
 #include "sotta/core/stopwatch.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/device_work.h"
 #include "sotta/nn/upload.h"
 
 #include "eval/accuracy_note.h"
@@ -44,9 +45,10 @@ class Run {
 
   void next_window() {
     const int64_t begin = stream_.position();
+    const at::Tensor drawn = stream_.next(task_.plan->options().window);
     const at::Device device = task_.context.model->source().affine.device();
-    at::Tensor images =
-        upload(stream_.next(task_.plan->options().window), device);
+    const DeviceWork at_work(device);
+    at::Tensor images = upload(drawn, device);
     images = attacked(*adapter_, images, task_, begin);
     probe_.look(*adapter_, images, *task_.plan, begin);
 
@@ -76,6 +78,7 @@ class Run {
 
  private:
   std::unique_ptr<Adapter> make_adapter() {
+    const DeviceWork at_work(task_.context.model->source().affine.device());
     const Stopwatch watch;
     auto adapter = std::make_unique<Adapter>(
         task_.method, task_.make(task_.context), task_.context, task_.guard);

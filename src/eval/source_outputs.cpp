@@ -11,6 +11,7 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/stopwatch.h"
 #include "sotta/nn/device.h"
+#include "sotta/nn/device_work.h"
 #include "sotta/nn/upload.h"
 
 namespace sotta {
@@ -72,14 +73,15 @@ Rule lame_rule(Preset preset, int64_t classes, const OptionMap& changes) {
 }  // namespace
 
 SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
-                             Stream& stream) {
+                             Stream& stream, const ProgressCallback& progress) {
   const at::NoGradGuard no_gradients;
   const at::Device device = model.source().affine.device();
   std::vector<at::Tensor> logits, features;
   SourceOutputs outputs;
   while (stream.position() < stream.size()) {
-    const at::Tensor images =
-        upload(stream.next(plan.options().window), device);
+    const at::Tensor drawn = stream.next(plan.options().window);
+    const DeviceWork at_work(device);
+    const at::Tensor images = upload(drawn, device);
     const Stopwatch watch;
     const ForwardResult result =
         model.forward(images, model.source(), NormStats::running());
@@ -87,6 +89,8 @@ SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
     outputs.seconds += watch.seconds();
     logits.push_back(result.logits);
     features.push_back(result.features);
+    const auto done = static_cast<int64_t>(logits.size());
+    if (progress && !progress({done, plan.windows(), ""})) throw PassStopped();
   }
   outputs.logits = at::cat(logits);
   outputs.features = at::cat(features);

@@ -8,6 +8,7 @@
 #include "sotta/adapt/method.h"
 #include "sotta/adapt/preset.h"
 #include "sotta/core/options.h"
+#include "sotta/core/progress.h"
 #include "sotta/stream/stream.h"
 
 namespace sotta {
@@ -20,10 +21,14 @@ struct SourceOutputs {
   double seconds = 0;   // what the pass took
 };
 
+// Thrown when the callback asked for a stop.
+class PassStopped {};
+
 // Runs the model over the stream in its windows, so that the numbers are those
-// of a run without sharing, bit for bit.
+// of a run without sharing, bit for bit. Progress is told in windows.
 SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
-                             Stream& stream);
+                             Stream& stream,
+                             const ProgressCallback& progress = {});
 
 // Methods that can replay such outputs.
 bool uses_source_outputs(const std::string& method);

@@ -1,5 +1,6 @@
 #include "eval/store_claims.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <sstream>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr char kFree[] = "free";
 constexpr char kDone[] = "done";
-constexpr char kFailed[] = "failed";
+constexpr char kFailed[] = "failed ";
 
 std::string cell_key(const std::string& identity) {
   return "sotta/cell/" + short_identity(identity);
@@ -26,8 +27,16 @@ std::string beat_key(int64_t rank) {
   return "sotta/beat/" + std::to_string(rank);
 }
 
+std::string start_key(int64_t rank) {
+  return "sotta/start/" + std::to_string(rank);
+}
+
 std::string left_key(int64_t rank) {
   return "sotta/left/" + std::to_string(rank);
+}
+
+bool is_failed(const std::string& owner) {
+  return owner.rfind(kFailed, 0) == 0;
 }
 
 double steady_seconds() {
@@ -120,6 +129,8 @@ StoreClaims::StoreClaims(std::shared_ptr<KeyStore> store,
     : store_(std::move(store)),
       options_(options),
       mine_("run " + std::to_string(options.rank) + " " + nonce),
+      start_(std::max(store_->add(start_key(options.rank), 1),
+                      options.restarts + 1)),
       now_(std::move(now)) {}
 
 CellClaims::Answer StoreClaims::claim(const std::string& identity) {
@@ -129,7 +140,7 @@ CellClaims::Answer StoreClaims::claim(const std::string& identity) {
     owner = store_->compare_set(key, owner, mine_);
   if (owner == mine_) return Answer::kMine;
   if (owner == kDone) return Answer::kDone;
-  return owner == kFailed ? Answer::kFailed : Answer::kTaken;
+  return is_failed(owner) ? Answer::kFailed : Answer::kTaken;
 }
 
 void StoreClaims::finish(const std::string& identity) {
@@ -137,7 +148,7 @@ void StoreClaims::finish(const std::string& identity) {
 }
 
 void StoreClaims::mark_failed(const std::string& identity) {
-  store_->set(cell_key(identity), kFailed);
+  store_->set(cell_key(identity), kFailed + std::to_string(start_));
 }
 
 void StoreClaims::release(const std::string& identity) {
@@ -155,19 +166,25 @@ void StoreClaims::leave() {
 bool StoreClaims::alone() {
   bool alone = true;
   for (int64_t rank = 0; rank < options_.world; ++rank)
-    if (rank != options_.rank && store_->add(left_key(rank), 0) == 0 &&
-        !lost(rank))
-      alone = false;
+    if (rank != options_.rank && !left(rank) && !lost(rank)) alone = false;
   return alone;
+}
+
+// One that left and was started again is back.
+bool StoreClaims::left(int64_t rank) {
+  const int64_t farewells = store_->add(left_key(rank), 0);
+  return farewells > 0 && farewells >= store_->add(start_key(rank), 0);
 }
 
 bool StoreClaims::abandoned(const std::string& owner) {
   if (owner == kFree) return true;
-  if (owner == kDone || owner == kFailed) return false;
+  if (owner == kDone) return false;
   std::istringstream in(owner);
   std::string state;
-  int64_t rank = -1;
-  in >> state >> rank;
+  int64_t number = -1;
+  in >> state >> number;
+  if (is_failed(owner)) return number < start_;
+  const int64_t rank = number;
   // An earlier process of this rank is no more.
   return rank == options_.rank || lost(rank);
 }

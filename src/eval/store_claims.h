@@ -13,9 +13,10 @@
 namespace sotta {
 
 // Claims in a key-value store. A cell's key is absent (nobody's), "free" (given
-// back), "run RANK NONCE", "done" or "failed". A rank shows that it lives by
-// counting up a key of its own; whoever sees it stand still for too long may
-// take over its cells.
+// back), "run RANK NONCE", "done" or "failed START", where START counts the
+// starts of the rank that tried: a process of a later start tries again. A rank
+// shows that it lives by counting up a key of its own; whoever sees it stand
+// still for too long may take over its cells.
 class StoreClaims : public CellClaims {
  public:
   // `now` gives seconds of a clock that never goes back; `nonce` tells this
@@ -40,10 +41,12 @@ class StoreClaims : public CellClaims {
 
   bool lost(int64_t rank);
   bool abandoned(const std::string& owner);
+  bool left(int64_t rank);
 
   std::shared_ptr<KeyStore> store_;
   RankOptions options_;
   std::string mine_;  // the value of a cell that this process runs
+  int64_t start_;     // how many processes of this rank there were, with this
   std::function<double()> now_;
   std::mutex mutex_;
   std::map<int64_t, Pulse> pulses_;

@@ -9,9 +9,10 @@
 #include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/data/catalog.h"
-#include "sotta/eval/load_model.h"
+#include "sotta/engine/open_model.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/device_queue.h"
+#include "sotta/nn/device_work.h"
 
 #include "eval/check_fit.h"
 #include "eval/model_checksum.h"
@@ -96,12 +97,14 @@ class Workbench::Store {
   std::shared_ptr<const LoadedModel> model(const Cell& cell) {
     return models_.get(key_of(cell.dataset, cell.model), [&] {
       const DatasetEntry& entry = find_dataset(cell.dataset);
-      LoadOptions load;
-      load.normalisation = Normalisation{entry.mean, entry.std};
+      ModelOptions load;
+      load.default_normalisation = Normalisation{entry.mean, entry.std};
       load.device = options_.device;
       load.precision = options_.precision;
+      load.engine = options_.engine;
+      const DeviceWork at_work(options_.device);
       LoadedModel loaded;
-      loaded.classifier = load_model(cell.model, load, options_.engine);
+      loaded.classifier = open_model(cell.model, load);
       loaded.checksum = model_checksum(loaded.classifier->source());
       wait_for(options_.device);  // other threads will use it
       return std::make_shared<const LoadedModel>(std::move(loaded));
@@ -140,12 +143,13 @@ class Workbench::Store {
     });
   }
 
-  std::shared_ptr<const SourceOutputs> outputs(const Cell& cell) {
+  std::shared_ptr<const SourceOutputs> outputs(
+      const Cell& cell, const ProgressCallback& progress) {
     return outputs_.get(stream_key(cell) + '\n' + cell.model, [&] {
       const auto stream_plan = plan(cell);
       Stream stream(stream_plan, sources(cell));
-      const SourceOutputs outputs =
-          source_outputs(*model(cell)->classifier, *stream_plan, stream);
+      const SourceOutputs outputs = source_outputs(
+          *model(cell)->classifier, *stream_plan, stream, progress);
       wait_for(options_.device);  // likewise
       return std::make_shared<const SourceOutputs>(outputs);
     });
@@ -169,6 +173,12 @@ class Workbench::Store {
                 : draw_source_images(*dataset, kSourceImages,
                                      Rng(seed).child("source_images")));
     });
+  }
+
+  at::Tensor source_images_on_device(const Cell& cell) {
+    const auto images = source_images(cell);  // may wait for another thread
+    const DeviceWork at_work(options_.device);
+    return images->to(options_.device);
   }
 
   CellFacts facts(const Cell& cell) {
@@ -232,17 +242,16 @@ RunRecord Workbench::describe(const Cell& cell) {
   return record;
 }
 
-RunTask Workbench::prepare(const Cell& cell) {
+RunTask Workbench::prepare(const Cell& cell, const ProgressCallback& progress) {
   RunTask task;
   task.method = cell.method;
   task.context.model = store_->model(cell)->classifier;
   task.context.rng = Rng(static_cast<uint64_t>(cell.stream.seed));
   task.context.update_interval = cell.stream.window;
   task.context.replay = store_->options().replay;
-  task.context.source_images =
-      store_->source_images(cell)->to(store_->options().device);
+  task.context.source_images = store_->source_images_on_device(cell);
   std::shared_ptr<const SourceOutputs> outputs;
-  if (can_replay(cell)) outputs = store_->outputs(cell);
+  if (can_replay(cell)) outputs = store_->outputs(cell, progress);
   task.shared_seconds = outputs ? outputs->seconds : 0;
   task.make = maker_of(cell, outputs);
   task.guard = cell.guard;
@@ -256,7 +265,15 @@ RunTask Workbench::prepare(const Cell& cell) {
 
 RunResult run_cell(const Cell& cell, Workbench& bench,
                    const ProgressCallback& progress) {
-  return run_stream(bench.prepare(cell), progress);
+  RunTask task;
+  try {
+    task = bench.prepare(cell, progress);
+  } catch (const PassStopped&) {
+    RunResult nothing;
+    nothing.stopped = true;
+    return nothing;
+  }
+  return run_stream(task, progress);
 }
 
 }  // namespace sotta

@@ -1,7 +1,9 @@
 #include "sotta/eval/cell.h"
 
 #include <gtest/gtest.h>
+#include <torch/version.h>
 
+#include "sotta/adapt/make_adapter.h"
 #include "sotta/core/version.h"
 #include "sotta/record/run_identity.h"
 
@@ -71,7 +73,10 @@ TEST(Cell, ItsRecordSaysWhatIsRun) {
 
   const RunRecord record = describe(cell, facts());
   EXPECT_EQ(record.version, version());
+  EXPECT_EQ(record.libtorch, TORCH_VERSION);
   EXPECT_EQ(record.verb, "bench");
+  EXPECT_EQ(record.method, "sotta");
+  EXPECT_EQ(record.preset, "clean");
   EXPECT_EQ(record.dataset, "cifar10");
   EXPECT_EQ(record.scenario, "noise");
   EXPECT_EQ(record.corruption, "fog");
@@ -105,6 +110,112 @@ TEST(Cell, WhatOnlyChangesSpeedIsNoPartOfItsIdentity) {
   CellFacts other = facts();
   other.model_checksum = "other";
   EXPECT_NE(run_identity(describe(sotta_cell(), other)), identity);
+}
+
+TEST(Cell, ItsRecordHoldsTheOptionsOfThePreset) {
+  for (const auto& method : method_names())
+    for (const char* preset : {"clean", "paper"}) {
+      Cell cell = sotta_cell();
+      cell.method = method;
+      cell.preset = preset;
+      const RunRecord record = describe(cell, facts());
+      for (const auto& field :
+           method_options(method, parse_preset(preset), facts().classes))
+        EXPECT_EQ(record.options.at(field.name), field.value)
+            << method << " " << preset << " " << field.name;
+    }
+}
+
+// A cell to which every option means something.
+Cell busy_cell(const std::string& method) {
+  Cell cell = sotta_cell();
+  cell.method = method;
+  cell.stream.scenario = "attack";
+  cell.odin.threshold = 0.1;
+  cell.guard.action = "skip";
+  cell.gradient_samples = 1;
+  return cell;
+}
+
+// Another value of the same type.
+OptionValue other_than(const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
+  if (const auto* number = std::get_if<int64_t>(&value)) return *number + 1;
+  if (const auto* number = std::get_if<double>(&value)) return *number + 0.125;
+  return std::get<std::string>(value) + "x";
+}
+
+// What the opened data say in the record, and what changes speed alone.
+bool is_no_part(const std::string& name) {
+  return name == "foreign" || name == "read_ahead";
+}
+
+TEST(Cell, EveryOptionOfEveryMethodIsPartOfItsIdentity) {
+  for (const auto& method : method_names()) {
+    const Cell plain = busy_cell(method);
+    const RunRecord before = describe(plain, facts());
+    for (const auto& name : cell_option_names(plain, 10)) {
+      if (is_no_part(name)) continue;
+      SCOPED_TRACE(method + " " + name);
+      ASSERT_EQ(before.options.count(name), 1u);
+      const std::string other = to_text(other_than(before.options.at(name)));
+      Cell cell = plain;
+      set(cell, name, other);
+      const RunRecord after = describe(cell, facts());
+      EXPECT_EQ(to_text(after.options.at(name)), other);
+      EXPECT_NE(run_identity(after), run_identity(before));
+    }
+  }
+}
+
+// Struct by struct, so that an option that cannot be set is not left out.
+template <class Options>
+void expect_all_in_identity(Options Cell::*part) {
+  const Cell plain = busy_cell("sotta");
+  const std::string before = run_identity(describe(plain, facts()));
+  for (const auto& field : option_fields(plain.*part)) {
+    if (is_no_part(field.name)) continue;
+    Cell cell = plain;
+    assign_options(cell.*part, {{field.name, other_than(field.value)}}, "cell");
+    EXPECT_NE(run_identity(describe(cell, facts())), before) << field.name;
+  }
+}
+
+TEST(Cell, EveryFieldOfItsPartsIsPartOfItsIdentity) {
+  expect_all_in_identity(&Cell::stream);
+  expect_all_in_identity(&Cell::odin);
+  expect_all_in_identity(&Cell::guard);
+  expect_all_in_identity(&Cell::attack);
+}
+
+TEST(Cell, WhatElseItsResultDependsOnIsPartOfItsIdentity) {
+  const Cell plain = busy_cell("sotta");
+  const std::string before = run_identity(describe(plain, facts()));
+  const auto expect_change = [&](const auto& change) {
+    Cell cell = plain;
+    CellFacts found = facts();
+    change(cell, found);
+    EXPECT_NE(run_identity(describe(cell, found)), before);
+  };
+  using C = Cell;
+  using F = CellFacts;
+  expect_change([](C& c, F&) { c.dataset = "cifar100"; });
+  expect_change([](C& c, F&) { c.method = "tent"; });
+  expect_change([](C& c, F&) { c.variant = "C0"; });
+  expect_change([](C& c, F&) { c.preset = "paper"; });
+  expect_change([](C& c, F&) { c.gradient_samples = 2; });
+  expect_change([](C&, F& f) { f.model_checksum = "other"; });
+  expect_change([](C&, F& f) { f.corruption_source = "published"; });
+  expect_change([](C&, F& f) { f.foreign = "cifar10:test"; });
+}
+
+TEST(Cell, AScreenAndAGuardThatAreOffAreNoPartOfIt) {
+  const std::string before = run_identity(describe(sotta_cell(), facts()));
+  Cell cell = sotta_cell();
+  cell.odin.temperature = 7;
+  cell.guard.history = 7;
+  cell.attack.steps = 7;
+  EXPECT_EQ(run_identity(describe(cell, facts())), before);
 }
 
 TEST(Cell, TheAttackIsRecordedWhereThereIsOne) {

@@ -44,6 +44,10 @@ TEST(ParseVariant, AColonWithinAWordEndsNoName) {
   EXPECT_EQ(plain.variant, "foreign=mnist:train");
   EXPECT_EQ(plain.changes, (Changes{{"foreign", "mnist:train"}}));
 
+  const GridRow shortest = parse_variant("sotta foreign=folder:a");
+  EXPECT_EQ(shortest.method, "sotta");
+  EXPECT_EQ(shortest.variant, "foreign=folder:a");
+
   const GridRow named = parse_variant("1:1 mix: sotta foreign=folder:a");
   EXPECT_EQ(named.variant, "1:1 mix");
   EXPECT_EQ(named.method, "sotta");
@@ -102,12 +106,6 @@ TEST(Expand, AllStandsForEveryMethodScenarioAndTheFifteenCorruptions) {
   grid.scenarios = {"all"};
   grid.corruptions = {"all"};
   EXPECT_EQ(expand(grid).size(), method_names().size() * 5 * 15 * 2);
-}
-
-TEST(Expand, NamesGivenTwiceCountOnce) {
-  Grid grid = small_grid();
-  grid.scenarios = {"noise", "noise"};
-  EXPECT_EQ(expand(grid).size(), 8u);
 }
 
 TEST(Expand, RowsChangeWhatAllCellsHaveInCommon) {
@@ -177,6 +175,25 @@ TEST(Expand, RefusesEmptyAxesAndTwins) {
   refuses("method", [](Grid& g) { g.rows.clear(); });
   refuses("scenario", [](Grid& g) { g.scenarios.clear(); });
   refuses("seeds", [](Grid& g) { g.seeds.clear(); });
+  refuses("seeds: expected each once, 3 is given twice", [](Grid& g) {
+    g.seeds = {3, 1, 3};
+  });
+  refuses("corruption: expected each once, fog is given twice", [](Grid& g) {
+    g.corruptions = {"fog", "fog"};
+  });
+  refuses("corruption: expected each once, fog is given twice", [](Grid& g) {
+    g.corruptions = {"all", "fog"};
+  });
+  refuses("scenario: expected each once, noise is given twice", [](Grid& g) {
+    g.scenarios = {"noise", "noise"};
+  });
+  refuses("option: expected each once, window is given twice", [](Grid& g) {
+    g.changes = {{"window", "8"}, {"window", "8"}};
+  });
+  refuses("variant \"v\": expected each once, window is given twice",
+          [](Grid& g) {
+            g.rows = {{"v", "tent", {{"window", "8"}, {"window", "16"}}}};
+          });
   refuses("given twice", [](Grid& g) {
     g.rows = {{"", "tent", {}}, {"", "all", {}}};
   });

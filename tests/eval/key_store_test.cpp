@@ -13,8 +13,8 @@
 namespace sotta {
 namespace {
 
-// A port that is free now.
-int64_t free_port() {
+// A socket and its port.
+std::pair<int, int64_t> bound_socket() {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -22,17 +22,24 @@ int64_t free_port() {
   socklen_t size = sizeof address;
   bind(listener, reinterpret_cast<sockaddr*>(&address), size);
   getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  return {listener, ntohs(address.sin_port)};
+}
+
+// A port that is free now.
+int64_t free_port() {
+  const auto [listener, port] = bound_socket();
   close(listener);
-  return ntohs(address.sin_port);
+  return port;
 }
 
 // Null where LibTorch has no store.
-std::unique_ptr<KeyStore> connect(int64_t rank, int64_t port) {
+std::unique_ptr<KeyStore> connect(int64_t rank, int64_t port,
+                                  double lost_after = 10) {
   RankOptions options;
   options.rank = rank;
   options.world = 2;
   options.port = port;
-  options.patience = 10;
+  options.lost_after = lost_after;
   try {
     return connect_key_store(options);
   } catch (const Error& error) {
@@ -71,6 +78,27 @@ TEST(KeyStore, SaysSoWhenTheHostIsGone) {
   const auto guest = connect(1, port);
   host.reset();
   EXPECT_THROW(guest->add("n", 1), Error);
+}
+
+TEST(KeyStore, SaysSoWhenNoHostComes) {
+  const int64_t port = free_port();
+  if (!connect(0, free_port())) GTEST_SKIP() << "LibTorch without c10d";
+  testing::expect_error(
+      ErrorKind::kIo, "rank 0 cannot be reached, waited for it for 0.1 seconds",
+      [&] { connect(1, port, 0.1); });
+}
+
+// As one on a machine that was switched off: the system takes the connection,
+// and nobody answers.
+TEST(KeyStore, SaysSoWhenTheHostIsSilent) {
+  if (!connect(0, free_port())) GTEST_SKIP() << "LibTorch without c10d";
+  const auto [listener, port] = bound_socket();
+  listen(listener, 8);
+  testing::expect_error(
+      ErrorKind::kIo, "rank 0 cannot be reached, waited for it for 0.2 seconds",
+      [&, number = port] { connect(1, number, 0.2); });
+  // The listener stays: were it closed now, LibTorch 1.13's watching thread
+  // would end the whole process.
 }
 
 }  // namespace

@@ -46,6 +46,16 @@ TEST(Calibration, WeighsTheGapOfEachBinByItsSamples) {
   EXPECT_NEAR(calibration.error(), 100 * (2 * 0.4 + 1 * 0.5) / 3, 1e-9);
 }
 
+TEST(Calibration, TellsTooSureFromTooUnsure) {
+  Calibration sure, unsure;
+  for (int i = 0; i < 4; ++i) {
+    sure.add(0.92, i == 0);
+    unsure.add(0.92, i != 0);
+  }
+  EXPECT_NEAR(sure.error(), 92 - 25, 1e-9);
+  EXPECT_NEAR(unsure.error(), 92 - 75, 1e-9);
+}
+
 TEST(Calibration, IsZeroWhereConfidenceIsRight) {
   Calibration calibration;
   for (int i = 0; i < 4; ++i)
@@ -113,6 +123,22 @@ TEST(FalsePositivesAt95, LetsNinetyFivePercentOfTheWantedPass) {
     wanted.push_back(static_cast<float>(i));
   // 95 of 100 pass at 6; the threshold itself passes.
   EXPECT_DOUBLE_EQ(false_positives_at_95(wanted, {5.5f, 6, 7, 0}), 50);
+}
+
+TEST(FalsePositivesAt95, RoundsUpToWholeSamples) {
+  for (int64_t count = 1; count <= 60; ++count) {
+    std::vector<float> scores;
+    for (int64_t i = 0; i < count; ++i)
+      scores.push_back(static_cast<float>(i));
+    int64_t needed = 0;
+    while (100 * needed < 95 * count)
+      ++needed;
+    // The same scores on both sides: as many pass as are needed.
+    EXPECT_DOUBLE_EQ(
+        false_positives_at_95(scores, scores),
+        100.0 * static_cast<double>(needed) / static_cast<double>(count))
+        << count;
+  }
 }
 
 TEST(FalsePositivesAt95, TiesAtTheThresholdAllPass) {

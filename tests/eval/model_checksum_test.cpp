@@ -1,5 +1,9 @@
 #include "eval/model_checksum.h"
 
+#include <set>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +25,22 @@ TEST(ModelChecksum, DependsOnEveryNumber) {
     (state.*part)[1].fill_(1.0000001);
     EXPECT_NE(model_checksum(state), before);
   }
+}
+
+TEST(ModelChecksum, EveryNumberCounts) {
+  ModelState state;
+  state.body = at::arange(3, at::kFloat);
+  state.affine = at::arange(4, at::kFloat);
+  state.running_mean = at::arange(2, at::kFloat);
+  state.running_var = at::arange(2, at::kFloat);
+  std::set<std::string> seen = {model_checksum(state)};
+  for (const at::Tensor& part :
+       {state.body, state.affine, state.running_mean, state.running_var})
+    for (int64_t i = 0; i < part.numel(); ++i) {
+      part[i] += 0.5;
+      EXPECT_TRUE(seen.insert(model_checksum(state)).second);
+      part[i] -= 0.5;
+    }
 }
 
 }  // namespace

@@ -100,6 +100,96 @@ TEST(RunGrid, RunsNothingTwice) {
   EXPECT_EQ(again.progress.rows.at("sotta").cells, 4);
 }
 
+TEST(RunGrid, RunsTwinsOnce) {
+  const TinyBench tiny;
+  const TempDir dir;
+  auto cells = expand(tiny.grid());
+  cells.push_back(cells.front());
+  const auto outcome = run(tiny, dir.path(), cells);
+  EXPECT_EQ(outcome.progress.cells, 2);
+  EXPECT_EQ(outcome.progress.done, 2);
+  EXPECT_EQ(outcome.progress.rows.at("bn_stats").cells, 1);
+}
+
+TEST(RunGrid, AveragesAreThoseOfTheRecords) {
+  const TinyBench tiny;
+  const TempDir dir;
+  Grid grid = eight_cells(tiny);
+  const auto first = expand(grid);
+  run(tiny, dir.path(), {first.begin(), first.begin() + 3});
+  grid.rows[1].variant = "named";  // records of another grid do not count
+  run(tiny, dir.path(), {expand(grid)[1]});
+
+  const auto outcome = run(tiny, dir.path(), first);
+  std::map<std::string, std::vector<double>> expected;
+  for (const auto& record : read_record_folder(dir.path()))
+    if (record.variant.empty())
+      expected[record.method].push_back(100.0 *
+                                        static_cast<double>(record.correct) /
+                                        static_cast<double>(record.samples));
+  ASSERT_EQ(outcome.progress.rows.size(), 2u);
+  for (const auto& [name, accuracies] : expected) {
+    double sum = 0;
+    for (const double accuracy : accuracies)
+      sum += accuracy;
+    EXPECT_EQ(outcome.progress.rows.at(name).cells, 4);
+    EXPECT_NEAR(outcome.progress.rows.at(name).sum, sum, 1e-9);
+  }
+}
+
+// Two windows and a half of 16 samples.
+TEST(RunGrid, TellsHowFarTheRunningCellsAre) {
+  const TinyBench tiny;
+  const TempDir dir;
+  std::vector<std::string> seen;
+  const auto outcome = run(
+      tiny, dir.path(), {expand(tiny.grid()).front()}, 1,
+      [&](const GridProgress& now) {
+        seen.push_back(std::to_string(now.done) + " done, " +
+                       std::to_string(now.running.cells) + " at " +
+                       std::to_string(now.running.windows_done) + "/" +
+                       std::to_string(now.running.windows));
+        EXPECT_NEAR(now.running.share,
+                    static_cast<double>(now.running.windows_done) / 3, 1e-9);
+        return true;
+      });
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"0 done, 1 at 1/3", "0 done, 1 at 2/3",
+                                      "0 done, 1 at 3/3", "1 done, 0 at 0/0"}));
+}
+
+// What source and LAME share is most of their work.
+TEST(RunGrid, TellsHowFarASharedPassIsAndCanStopThere) {
+  const TinyBench tiny;
+  const TempDir dir;
+  Grid grid = tiny.grid();
+  grid.rows = {{"", "source", {}}};
+  int64_t calls = 0;
+  const auto outcome =
+      run(tiny, dir.path(), expand(grid), 1, [&](const GridProgress& now) {
+        EXPECT_EQ(now.running.windows, 3);
+        return ++calls < 2;
+      });
+  EXPECT_TRUE(outcome.stopped);
+  EXPECT_EQ(calls, 2);
+  EXPECT_TRUE(read_record_folder(dir.path()).empty());
+  EXPECT_EQ(run(tiny, dir.path(), expand(grid)).progress.done, 1);
+}
+
+TEST(RunGrid, AveragesBeginWithWhatIsRecorded) {
+  const TinyBench tiny;
+  const TempDir dir;
+  const auto cells = expand(eight_cells(tiny));
+  run(tiny, dir.path(), {cells.begin(), cells.begin() + 3});
+  std::map<std::string, RowAverage> rows;
+  run(tiny, dir.path(), cells, 1, [&](const GridProgress& now) {
+    rows = now.rows;
+    return false;
+  });
+  EXPECT_EQ(rows["bn_stats"].cells, 2);
+  EXPECT_EQ(rows["sotta"].cells, 1);
+}
+
 TEST(RunGrid, StopsBeforeTheFirstCellIfARowIsWrong) {
   const TinyBench tiny;
   const TempDir dir;
@@ -143,10 +233,12 @@ class OtherProcess : public CellClaims {
   void mark_failed(const std::string& identity) override {
     told_failed.insert(identity);
   }
-  void release(const std::string&) override {}
+  void release(const std::string& identity) override {
+    given_back.insert(identity);
+  }
 
   std::string finished, broken, running, unreachable;
-  std::set<std::string> told_finished, told_failed;
+  std::set<std::string> told_finished, told_failed, given_back;
   int asked = 0;
 };
 
@@ -180,6 +272,37 @@ TEST_F(WithOthers, LeavesTheirCellsAndTakesOverWhatTheyLose) {
   EXPECT_EQ(outcome.progress.done, 8);
   EXPECT_FALSE(records_.has(identity(2)));
   EXPECT_TRUE(records_.has(identity(0)));
+}
+
+TEST_F(WithOthers, AveragesAreThoseOfAllRecordsInTheFolder) {
+  OtherProcess other;
+  other.finished = identity(2);  // bn_stats
+  RecordFolder theirs(dir_.path(), "rank0");
+  theirs.append(run_cell(cells_[2], bench_).record);
+  const auto outcome = run_grid(cells_, 1, bench_, records_, other);
+  EXPECT_EQ(outcome.progress.rows.at("bn_stats").cells, 4);
+  EXPECT_EQ(outcome.progress.rows.at("sotta").cells, 4);
+}
+
+TEST_F(WithOthers, GivesBackWhatItStopsIn) {
+  OtherProcess other;
+  run_grid(cells_, 1, bench_, records_, other,
+           [](const GridProgress& now) { return now.done < 1; });
+  EXPECT_EQ(other.told_finished, (std::set<std::string>{identity(0)}));
+  EXPECT_TRUE(other.given_back.empty());  // stopped between two cells
+
+  int64_t calls = 0;
+  run_grid(cells_, 1, bench_, records_, other,
+           [&](const GridProgress&) { return ++calls < 2; });
+  EXPECT_EQ(other.given_back, (std::set<std::string>{identity(1)}));
+}
+
+TEST_F(WithOthers, TellsThemWhatIsRecordedHere) {
+  records_.append(run_cell(cells_[5], bench_).record);
+  OtherProcess other;
+  run_grid(cells_, 1, bench_, records_, other,
+           [](const GridProgress&) { return false; });
+  EXPECT_EQ(other.told_finished, (std::set<std::string>{identity(5)}));
 }
 
 TEST_F(WithOthers, CountsTheirFailuresAsFailures) {
@@ -222,6 +345,32 @@ TEST(Shard, GivesWholeStreamsAndEveryCellOnce) {
   ASSERT_EQ(second.size(), 4u);
   EXPECT_EQ(first[0].stream.scenario, first[1].stream.scenario);
   EXPECT_NE(first[0].stream.scenario, second[0].stream.scenario);
+}
+
+// Whatever tells two streams apart, a stream stays whole.
+TEST(Shard, KnowsStreamsByEachOfTheirAxes) {
+  const TinyBench tiny;
+  const auto expect_halves = [](const Grid& grid) {
+    const auto cells = expand(grid);
+    ASSERT_EQ(cells.size(), 4u);
+    for (int64_t i = 0; i < 2; ++i) {
+      const auto half = shard(cells, i, 2);
+      ASSERT_EQ(half.size(), 2u);
+      EXPECT_EQ(half[0].method, "bn_stats");
+      EXPECT_EQ(half[1].method, "sotta");
+      EXPECT_EQ(half[0].stream.seed,
+                cells[2 * static_cast<size_t>(i)].stream.seed);
+    }
+  };
+  Grid grid = tiny.grid();
+  grid.seeds = {0, 1};
+  expect_halves(grid);
+  grid = tiny.grid();
+  grid.corruptions = {"fog", "snow"};
+  expect_halves(grid);
+  grid = tiny.grid();
+  grid.scenarios = {"noise", "benign"};
+  expect_halves(grid);
 }
 
 TEST(Shard, SplitsStreamsIfThereAreTooFew) {

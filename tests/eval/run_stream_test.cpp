@@ -6,6 +6,7 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/models/resnet.h"
 
+#include "eval/gradient_probe.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {
@@ -62,7 +63,8 @@ TEST(RunStream, SourceGetsWhatItIsMadeToGetRight) {
   EXPECT_EQ(result.record.foreign, 20);
   EXPECT_EQ(result.record.series.at("accuracy").size(), 5u);
   EXPECT_GT(result.record.seconds, 0);
-  EXPECT_GT(result.record.images_per_second, 0);
+  EXPECT_NEAR(result.record.images_per_second * result.record.seconds, 40,
+              1e-6);
   EXPECT_GT(result.record.peak_memory_bytes, 0);
 }
 
@@ -90,6 +92,38 @@ TEST(RunStream, GivesWhatTheBareLoopGives) {
   EXPECT_FALSE(std::isnan(record.series.at("loss").at(0)));
 }
 
+// Attacked samples are made for each window as it comes, and single gradients
+// are looked at before the method learns from it.
+TEST(RunStream, GivesWhatTheBareLoopGivesUnderAttack) {
+  RunTask task = small_task("tent", "attack");
+  task.attack.eps = 0.3;
+  task.attack.steps = 2;
+  task.attack.step_size = 0.1;
+  task.gradient_samples = 2;
+  const RunRecord record = run_stream(task).record;
+
+  Adapter adapter("tent", task.make(task.context), task.context);
+  Stream stream(task.plan, task.sources);
+  GradientProbe probe(2);
+  for (int64_t begin = 0; begin < stream.size(); begin += 8) {
+    const at::Tensor images = stream.next(8);
+    const WindowTruth truth = task.plan->truth(begin, begin + 8);
+    const at::Tensor crafted =
+        craft(adapter, {images, truth.attacker, truth.labels}, task.attack)
+            .images;
+    probe.look(adapter, crafted, *task.plan, begin);
+    const StepResult result = adapter.step(crafted);
+    EXPECT_EQ(record.series.at("loss").at(static_cast<size_t>(begin / 8)),
+              result.updates.at(0).loss.item<double>());
+  }
+  Series expected;
+  probe.fill(expected);
+  EXPECT_EQ(record.series.at("gradient_norm_samples"),
+            expected.at("gradient_norm_samples"));
+  EXPECT_EQ(record.series.at("gradient_norm_foreign"),
+            expected.at("gradient_norm_foreign"));
+}
+
 TEST(RunStream, SaysWhatTheMemoryHeld) {
   // The last six of the stream, whatever they are.
   const RunTask task = small_task(
@@ -115,6 +149,8 @@ TEST(RunStream, KeepsWhatTheRecordSaidBefore) {
   EXPECT_EQ(record.dataset, "test");
   EXPECT_EQ(record.seed, 9);
   EXPECT_GE(record.seconds, 100);
+  EXPECT_LT(record.adapt_seconds, 100);
+  EXPECT_NEAR(record.images_per_second * record.seconds, 20, 1e-6);
 }
 
 TEST(RunStream, AttackedSamplesDoNotCount) {
@@ -137,7 +173,8 @@ TEST(RunStream, ReportsWindowsAndStopsWhenAsked) {
   const RunResult result =
       run_stream(small_task("source", "noise"), [&](const Progress& progress) {
         EXPECT_EQ(progress.total, 5);
-        return ++calls < 2;
+        EXPECT_EQ(progress.done, ++calls);
+        return calls < 2;
       });
   EXPECT_TRUE(result.stopped);
   EXPECT_EQ(result.record.samples + result.record.foreign, 16);

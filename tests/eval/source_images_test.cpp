@@ -61,5 +61,23 @@ TEST(MixedSourceImages, ShowsCleanImagesBetweenForeignOnes) {
   }
 }
 
+TEST(MixedSourceImages, ShowsTheAttackersCopiesCleanToo) {
+  StreamSources sources;
+  sources.name = "test";
+  sources.domains = {
+      {"fog-5", std::make_shared<TensorDataset>(
+                    LabelledImages{at::full({6, 1, 8, 8}, 200, at::kByte),
+                                   at::zeros({6}, at::kLong)},
+                    1, "corrupted")}};
+  StreamOptions options;
+  options.scenario = "attack";
+  const auto plan = std::make_shared<const StreamPlan>(options, sources);
+
+  const at::Tensor images = mixed_source_images(numbered(6), plan, sources, 12);
+  ASSERT_EQ(images.size(0), 12);
+  for (int64_t i = 0; i < 12; ++i)
+    EXPECT_TRUE(images[i].eq((*plan)[i].index).all().item<bool>()) << i;
+}
+
 }  // namespace
 }  // namespace sotta

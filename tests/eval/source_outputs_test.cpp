@@ -83,6 +83,37 @@ TEST_P(ReplayedMethod, PredictsTheSameBitsWhenAGuardPutsItBack) {
 INSTANTIATE_TEST_SUITE_P(Methods, ReplayedMethod,
                          ::testing::Values("source", "lame"));
 
+// The rule of a replayed LAME has the options of the method it stands for.
+TEST(SourceOutputs, EveryOptionOfLameReachesItsReplay) {
+  const Bench bench = make_bench();
+  MethodContext context;
+  context.model = bench.model;
+  context.update_interval = 8;
+  Stream whole(bench.plan, bench.sources);
+  const auto outputs = std::make_shared<const SourceOutputs>(
+      source_outputs(*bench.model, *bench.plan, whole));
+  const auto logits = [&](std::unique_ptr<Method> method) {
+    Adapter adapter("lame", std::move(method), context);
+    return adapter.step(whole.read(0, 8)).logits;
+  };
+  const at::Tensor plain = logits(
+      make_replayed_method("lame", context, Preset::kClean, {}, outputs));
+  const std::vector<std::pair<Preset, OptionMap>> variants = {
+      {Preset::kPaper, {}},
+      {Preset::kClean, {{"neighbours", int64_t{2}}}},
+      {Preset::kClean, {{"affinity_weight", 5.0}}},
+      {Preset::kClean, {{"max_iterations", int64_t{1}}}}};
+  for (const auto& [preset, changes] : variants) {
+    const at::Tensor replayed =
+        logits(make_replayed_method("lame", context, preset, changes, outputs));
+    EXPECT_TRUE(
+        replayed.equal(logits(make_method("lame", context, preset, changes))));
+    if (!changes.empty()) {
+      EXPECT_FALSE(replayed.equal(plain)) << changes.begin()->first;
+    }
+  }
+}
+
 TEST(SourceOutputs, ServeTwoMethodsOnly) {
   EXPECT_TRUE(uses_source_outputs("source"));
   EXPECT_TRUE(uses_source_outputs("lame"));

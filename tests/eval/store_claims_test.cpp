@@ -32,8 +32,10 @@ class MemoryStore : public KeyStore {
 
 class StoreClaimsTest : public ::testing::Test {
  protected:
-  StoreClaims rank(int64_t rank, const std::string& nonce = "first") {
+  StoreClaims rank(int64_t rank, const std::string& nonce = "first",
+                   int64_t restarts = 0) {
     RankOptions options;
+    options.restarts = restarts;
     options.rank = rank;
     options.world = 3;
     options.lost_after = 10;
@@ -130,6 +132,67 @@ TEST_F(StoreClaimsTest, IsAloneWhenAllOthersLeftOrDied) {
   one.leave();
   EXPECT_FALSE(zero.alone());  // rank 2 may yet come
   now_ += 11;
+  EXPECT_TRUE(zero.alone());
+}
+
+TEST_F(StoreClaimsTest, IsLostAfterTheTimeAndNotBefore) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  one.beat();
+  one.claim("a");
+  EXPECT_EQ(zero.claim("a"), Answer::kTaken);
+  now_ += 10;
+  EXPECT_EQ(zero.claim("a"), Answer::kTaken);
+  now_ += 0.01;
+  EXPECT_EQ(zero.claim("a"), Answer::kMine);
+}
+
+// As after torchrun's restart of all processes, where the store lives on.
+TEST_F(StoreClaimsTest, AfterARestartAFailedCellIsTriedOnceMoreByOne) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  one.claim("a");
+  one.mark_failed("a");
+  EXPECT_EQ(zero.claim("a"), Answer::kFailed);
+
+  auto new_zero = rank(0, "second");
+  auto new_one = rank(1, "second");
+  EXPECT_EQ(new_zero.claim("a"), Answer::kMine);
+  EXPECT_EQ(new_one.claim("a"), Answer::kTaken);
+  new_zero.mark_failed("a");
+  EXPECT_EQ(new_zero.claim("a"), Answer::kFailed);
+  EXPECT_EQ(new_one.claim("a"), Answer::kFailed);
+}
+
+TEST_F(StoreClaimsTest, ARestartThatTheLauncherCountsIsOneToo) {
+  auto zero = rank(0);
+  zero.claim("a");
+  zero.mark_failed("a");
+  auto late = rank(1);
+  EXPECT_EQ(late.claim("a"), Answer::kFailed);
+  auto restarted = rank(2, "second", /*restarts=*/1);  // never came before
+  EXPECT_EQ(restarted.claim("a"), Answer::kMine);
+}
+
+TEST_F(StoreClaimsTest, AfterARestartWhatIsDoneStaysDone) {
+  auto zero = rank(0);
+  zero.claim("a");
+  zero.finish("a");
+  EXPECT_EQ(rank(0, "second").claim("a"), Answer::kDone);
+  EXPECT_EQ(rank(1, "second").claim("a"), Answer::kDone);
+}
+
+TEST_F(StoreClaimsTest, ARankThatLeftAndCameBackIsThere) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  auto two = rank(2);
+  one.leave();
+  two.leave();
+  EXPECT_TRUE(zero.alone());
+  auto again = rank(1, "second");
+  again.beat();
+  EXPECT_FALSE(zero.alone());
+  again.leave();
   EXPECT_TRUE(zero.alone());
 }
 

@@ -17,7 +17,7 @@ namespace sotta::testing {
 // seconds.
 class TinyBench {
  public:
-  explicit TinyBench(int64_t images = 48) {
+  explicit TinyBench(int64_t images = 48, uint64_t model_seed = 5) {
     Rng rng(3);
     std::string records;
     for (int64_t i = 0; i < images; ++i) {
@@ -29,8 +29,9 @@ class TinyBench {
     write_mnist(images, rng);
 
     const ResNetSpec spec = small_spec();
-    const auto network = make_resnet(spec, random_resnet_state(spec, Rng(5)),
-                                     {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}});
+    const auto network =
+        make_resnet(spec, random_resnet_state(spec, Rng(model_seed)),
+                    {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}});
     write_safetensors(dir_ / "model.safetensors",
                       export_weights(*network, network->source()));
   }

@@ -44,17 +44,20 @@ struct RankOptions {
   int64_t port = 29500;
   bool hosts = true;
 
-  // Seconds to wait for rank 0 at the start.
-  double patience = 120;
-
   // A process that shows no sign of life for so many seconds has died; its
-  // cells are taken over.
+  // cells are taken over. So long the others wait for rank 0 at the start.
   double lost_after = 30;
+
+  // How often the launcher has started all processes anew, if it says so: cells
+  // that failed before are tried again.
+  int64_t restarts = 0;
 };
 
 // Several processes that meet in LibTorch's key-value store (c10d's TCPStore).
 // A cell has one owner at a time; the cell of a process that died is taken over
-// by the next to ask. Destroying rank 0's waits for the others to leave.
+// by the next to ask. A cell that failed is tried once more by a process that
+// was started again since (as torchrun does it, where the store outlives them).
+// Destroying rank 0's waits for the others to leave.
 //
 // Throws Error(kInvalid) for a rank outside the world, Error(kIo) if the store
 // cannot be reached, Error(kUnsupported) where LibTorch has none.

@@ -52,7 +52,8 @@ struct Grid {
 };
 
 // The cells of a grid: those that share a stream follow one another. Throws
-// Error(kInvalid) for unknown names and values, and if two rows are the same.
+// Error(kInvalid) for unknown names and values, and for anything given twice: a
+// row, a scenario, a corruption ("all" and one of them), a seed, an option.
 std::vector<Cell> expand(const Grid& grid);
 
 }  // namespace sotta

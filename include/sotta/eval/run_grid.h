@@ -19,12 +19,24 @@ struct RowAverage {
   int64_t cells = 0;
 };
 
+// How far the cells are that this process runs now.
+struct RunningCells {
+  int64_t cells = 0;
+  int64_t windows_done = 0;
+  int64_t windows = 0;  // of all of them
+  double share = 0;     // the sum of each one's share that is done
+};
+
 // How far a grid is.
 struct GridProgress {
   int64_t cells = 0;    // in all
   int64_t earlier = 0;  // of these, recorded before
   int64_t done = 0;     // of these, since then, here or by other processes
-  std::map<std::string, RowAverage> rows;  // by method and variant
+  RunningCells running;
+
+  // By method and variant. While the grid runs, of the records that this
+  // process knows; in the outcome, of all that lie in the folder.
+  std::map<std::string, RowAverage> rows;
 };
 
 // Called between windows, never from two threads at once. Returning false asks
@@ -44,8 +56,9 @@ struct GridOutcome {
 std::vector<Cell> shard(const std::vector<Cell>& cells, int64_t i, int64_t n);
 
 // Runs the cells that have no record yet, `jobs` at a time in threads of this
-// process, and appends each record as its cell ends. Everything that cells need
-// is opened, and every row's method is made, before the first cell runs.
+// process (at most most_threads()), and appends each record as its cell ends.
+// Everything that cells need is opened, and every row's method is made, before
+// the first cell runs.
 //
 // A cell that fails is reported and does not stop the others. Throws what the
 // workbench throws before the start, and Error(kIo) when a record cannot be

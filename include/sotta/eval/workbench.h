@@ -49,15 +49,17 @@ class Workbench {
   // The record of the cell before it is run.
   RunRecord describe(const Cell& cell);
 
-  // Everything for run_stream().
-  RunTask prepare(const Cell& cell);
+  // Everything for run_stream(). Progress is that of a pass over the stream, if
+  // the cell needs one that no other has made yet; a stop asked for there
+  // throws PassStopped (eval/source_outputs.h).
+  RunTask prepare(const Cell& cell, const ProgressCallback& progress = {});
 
  private:
   class Store;
   std::unique_ptr<Store> store_;
 };
 
-// prepare() and run_stream().
+// prepare() and run_stream(), both with that progress.
 RunResult run_cell(const Cell& cell, Workbench& bench,
                    const ProgressCallback& progress = {});
 

@@ -16,14 +16,17 @@ struct LegendEntry {
   bool bar = false;  // a patch instead of a line
   bool dotted = false;
   bool markers = false;
+  std::string dashes = {};  // of a line, as SvgWriter has them
 };
 
 // The classes of a line of this style.
 std::string stroke_classes(int style, bool dotted);
 std::string fill_class(int style);
 
-// A small mark, of a shape that goes with the style.
-void draw_marker(SvgWriter& svg, double x, double y, int style);
+// A small mark, of a shape that goes with the style; `enlarged` by so many
+// pixels on all sides.
+void draw_marker(SvgWriter& svg, double x, double y, int style,
+                 double enlarged = 0);
 
 // What stands above the data, so that it never covers them: the title in as
 // many lines as it needs, and the legend.

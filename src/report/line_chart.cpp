@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "report/axis.h"
@@ -111,6 +112,88 @@ void draw_x_axis(SvgWriter& svg, const Box& box, const Axis& axis,
   }
 }
 
+// Curves that lie on one another would hide all but the one drawn last. They
+// are layers of a stack: every line but the lowest has gaps, which are longer
+// the higher it lies, so that all are seen in turn.
+struct Layer {
+  int place = 0;  // 0: the lowest
+  int stack = 1;  // how many there are
+
+  std::string dashes() const {
+    constexpr int kPiece = 6;  // of each line, in pixels
+    if (place == 0) return "";
+    return std::to_string(kPiece * (stack - place)) + " " +
+           std::to_string(kPiece * place);
+  }
+
+  // Lower markers look out behind those above them.
+  double enlarged() const { return 1.6 * std::min(stack - 1 - place, 3); }
+};
+
+using Layers = std::map<std::string, Layer>;  // by the curve's name
+
+Layer layer_of(const Curve& curve, const Layers& layers) {
+  const auto found = layers.find(curve.name);
+  return found == layers.end() ? Layer() : found->second;
+}
+
+// Do they lie on one another at half or more of the places that both have?
+bool coincide(const Curve& a, const Curve& b, const Axis& y_range) {
+  constexpr double kNear = 2;              // pixels
+  if (a.dotted || b.dotted) return false;  // has gaps already
+  int near = 0, common = 0;
+  auto at = a.points.begin();
+  for (const CurvePoint& point : b.points) {
+    while (at != a.points.end() && at->x < point.x)
+      ++at;
+    if (at == a.points.end()) break;
+    if (at->x != point.x || std::isnan(at->y + point.y)) continue;
+    const double apart = y_range.place(at->y, 0, kPanelHeight - kAxisRoom) -
+                         y_range.place(point.y, 0, kPanelHeight - kAxisRoom);
+    if (std::abs(apart) < kNear) ++near;
+    ++common;
+    ++at;
+  }
+  return common > 0 && 2 * near >= common;
+}
+
+// Puts two names into one stack, with what lies on either already.
+void add_to_stack(const std::string& lower, const std::string& upper,
+                  std::vector<std::vector<std::string>>& stacks) {
+  std::vector<std::string> joined;
+  const auto add = [&](const std::string& name) {
+    if (std::find(joined.begin(), joined.end(), name) == joined.end())
+      joined.push_back(name);
+  };
+  for (auto stack = stacks.begin(); stack != stacks.end();) {
+    const bool has = std::count(stack->begin(), stack->end(), lower) > 0 ||
+                     std::count(stack->begin(), stack->end(), upper) > 0;
+    if (has) std::for_each(stack->begin(), stack->end(), add);
+    stack = has ? stacks.erase(stack) : stack + 1;
+  }
+  add(lower);
+  add(upper);
+  stacks.push_back(joined);
+}
+
+// A name looks the same in all panels and in the legend.
+Layers find_layers(const LineChart& chart) {
+  std::vector<std::vector<std::string>> stacks;
+  for (const Panel& panel : chart.panels) {
+    const Axis y_range = y_axis(panel);
+    for (size_t i = 0; i < panel.curves.size(); ++i)
+      for (size_t j = i + 1; j < panel.curves.size(); ++j)
+        if (coincide(panel.curves[i], panel.curves[j], y_range))
+          add_to_stack(panel.curves[i].name, panel.curves[j].name, stacks);
+  }
+  Layers layers;
+  for (const auto& names : stacks)
+    for (size_t place = 0; place < names.size(); ++place)
+      layers[names[place]] = {static_cast<int>(place),
+                              static_cast<int>(names.size())};
+  return layers;
+}
+
 void draw_area(SvgWriter& svg, const Curve& curve, Points points,
                double bottom) {
   if (points.empty()) return;
@@ -119,13 +202,37 @@ void draw_area(SvgWriter& svg, const Curve& curve, Points points,
   svg.polygon(points, "area " + fill_class(curve.style));
 }
 
-void draw_curve(SvgWriter& svg, const Curve& curve, const Box& box,
-                const Axis& x_range, const Axis& y_range) {
+// Where numbers stand in a panel.
+struct Plot {
+  Box box;
+  Axis x_range, y_range;
+
+  double x(double value) const {
+    return x_range.place(value, box.left, box.right);
+  }
+  double y(double value) const {
+    return y_range.place(value, box.bottom, box.top);
+  }
+};
+
+void draw_whisker(SvgWriter& svg, const CurvePoint& point, const Plot& plot,
+                  int style) {
+  const double low = std::max(point.y - point.spread, plot.y_range.low());
+  const double high = std::min(point.y + point.spread, plot.y_range.high());
+  const double x = plot.x(point.x);
+  svg.line(x, plot.y(low), x, plot.y(high),
+           "whisker s" + std::to_string(style % kColourCount));
+}
+
+void draw_curve(SvgWriter& svg, const Curve& curve, const Layer& layer,
+                const Plot& plot) {
   Points run;
   const auto flush = [&] {
-    if (curve.filled) draw_area(svg, curve, run, box.bottom);
+    if (curve.filled) draw_area(svg, curve, run, plot.box.bottom);
+    svg.set_dashes(layer.dashes());
     if (run.size() > 1)
       svg.polyline(run, stroke_classes(curve.style, curve.dotted));
+    svg.set_dashes("");
     run.clear();
   };
   for (const CurvePoint& point : curve.points) {
@@ -133,18 +240,11 @@ void draw_curve(SvgWriter& svg, const Curve& curve, const Box& box,
       flush();
       continue;
     }
-    const double x = x_range.place(point.x, box.left, box.right);
-    const double y = y_range.place(point.y, box.bottom, box.top);
-    run.emplace_back(x, y);
-    if (spread_of(point) > 0)
-      svg.line(x,
-               y_range.place(std::max(point.y - point.spread, y_range.low()),
-                             box.bottom, box.top),
-               x,
-               y_range.place(std::min(point.y + point.spread, y_range.high()),
-                             box.bottom, box.top),
-               "whisker s" + std::to_string(curve.style % kColourCount));
-    if (curve.markers) draw_marker(svg, x, y, curve.style);
+    run.emplace_back(plot.x(point.x), plot.y(point.y));
+    if (spread_of(point) > 0) draw_whisker(svg, point, plot, curve.style);
+    if (curve.markers)
+      draw_marker(svg, run.back().first, run.back().second, curve.style,
+                  layer.enlarged());
   }
   flush();
 }
@@ -156,7 +256,8 @@ double y_label_width(const Axis& axis) {
   return width + 10;
 }
 
-void draw_panel(SvgWriter& svg, const Panel& panel, const Box& outside) {
+void draw_panel(SvgWriter& svg, const Panel& panel, const Layers& layers,
+                const Box& outside) {
   const Axis y_range = y_axis(panel);
   const Axis x_range = x_axis(panel);
   // Markers and whiskers at the ends stay inside the panel.
@@ -177,14 +278,15 @@ void draw_panel(SvgWriter& svg, const Panel& panel, const Box& outside) {
   draw_x_axis(svg, box, x_range, x_ticks(panel, x_range, box));
   svg.line(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
   for (const Curve& curve : panel.curves)
-    draw_curve(svg, curve, box, x_range, y_range);
+    draw_curve(svg, curve, layer_of(curve, layers), {box, x_range, y_range});
   svg.text((frame.left + frame.right) / 2, outside.bottom - 10, panel.x_label,
            Anchor::kMiddle);
   svg.upright_text(outside.left + 16, (frame.top + frame.bottom) / 2,
                    panel.y_label);
 }
 
-std::vector<LegendEntry> legend_of(const LineChart& chart) {
+std::vector<LegendEntry> legend_of(const LineChart& chart,
+                                   const Layers& layers) {
   std::vector<LegendEntry> entries;
   for (const Panel& panel : chart.panels)
     for (const Curve& curve : panel.curves) {
@@ -193,7 +295,7 @@ std::vector<LegendEntry> legend_of(const LineChart& chart) {
           [&](const LegendEntry& entry) { return entry.name == curve.name; });
       if (!known && !curve.name.empty())
         entries.push_back({curve.name, curve.style, curve.filled, curve.dotted,
-                           curve.markers});
+                           curve.markers, layer_of(curve, layers).dashes()});
     }
   return entries;
 }
@@ -201,7 +303,8 @@ std::vector<LegendEntry> legend_of(const LineChart& chart) {
 }  // namespace
 
 std::string draw(const LineChart& chart) {
-  const ChartHead head(chart.title, legend_of(chart));
+  const Layers layers = find_layers(chart);
+  const ChartHead head(chart.title, legend_of(chart, layers));
   const auto columns = static_cast<size_t>(std::max(chart.columns, 1));
   const size_t rows = (chart.panels.size() + columns - 1) / columns;
   const double height =
@@ -213,7 +316,7 @@ std::string draw(const LineChart& chart) {
     const double left = width * static_cast<double>(i % columns);
     const double top =
         head.height() + kPanelHeight * static_cast<double>(i / columns);
-    draw_panel(svg, chart.panels[i],
+    draw_panel(svg, chart.panels[i], layers,
                {left, top, left + width, top + kPanelHeight});
   }
   return svg.finish();

@@ -1,6 +1,7 @@
 #include "sotta/report/run_folder.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "sotta/core/error.h"
 #include "sotta/record/record_file.h"
@@ -14,14 +15,20 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<fs::path> record_files(const fs::path& folder) {
-  if (fs::is_regular_file(folder)) return {folder};
-  if (!fs::is_directory(folder))
+  std::error_code problem;
+  if (fs::is_regular_file(folder, problem)) return {folder};
+  if (!fs::is_directory(folder, problem))
     fail(ErrorKind::kNotFound, folder.string(),
          "expected a folder of records, found none");
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(
-           folder, fs::directory_options::skip_permission_denied))
-    if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+  const auto skip = fs::directory_options::skip_permission_denied;
+  fs::recursive_directory_iterator entry(folder, skip, problem);
+  for (; !problem && entry != fs::recursive_directory_iterator();
+       entry.increment(problem))
+    if (entry->path().extension() == ".jsonl") files.push_back(entry->path());
+  if (problem)
+    fail(ErrorKind::kIo, folder.string(),
+         "the folder cannot be read: " + problem.message());
   if (files.empty())
     fail(ErrorKind::kNotFound, folder.string(),
          "expected records in *.jsonl files, found no such file");

@@ -27,16 +27,33 @@ void add_curve(Panel& panel, const std::string& name,
   panel.curves.push_back({name, std::move(points), style});
 }
 
+// Without the last window if it is shorter than the first: methods that adapt
+// to whole windows admit nothing of it.
+Numbers whole_windows(const Numbers& values, const Numbers& samples,
+                      const Numbers& foreign) {
+  const size_t count =
+      std::min({values.size(), samples.size(), foreign.size()});
+  Numbers whole(values.begin(), values.begin() + static_cast<int64_t>(count));
+  const bool is_short = count > 1 && samples[count - 1] + foreign[count - 1] <
+                                         samples[0] + foreign[0];
+  if (is_short) whole.pop_back();
+  return whole;
+}
+
 // No panel where nothing was admitted or everything was: that needs no figure.
 std::vector<Panel> admitted_panels(const RunGroup& group, const RunRow& row) {
   std::vector<Panel> panels;
   for (const auto& scenario : group.scenarios) {
     const auto runs = runs_with(
         row, scenario, {"admitted", "admitted_foreign", "samples", "foreign"});
-    const Numbers admitted = summed(runs, "admitted");
-    const Numbers admitted_foreign = summed(runs, "admitted_foreign");
-    const Numbers samples = summed(runs, "samples");
-    const Numbers foreign = summed(runs, "foreign");
+    const auto of = [&](const char* series) {
+      return whole_windows(summed(runs, series), summed(runs, "samples"),
+                           summed(runs, "foreign"));
+    };
+    const Numbers admitted = of("admitted");
+    const Numbers admitted_foreign = of("admitted_foreign");
+    const Numbers samples = of("samples");
+    const Numbers foreign = of("foreign");
     const bool some_admitted =
         any_positive(admitted) || any_positive(admitted_foreign);
     const bool some_refused =

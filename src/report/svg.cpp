@@ -31,12 +31,40 @@ std::string point_list(const Points& points) {
   return text;
 }
 
-// In parts of the font's size.
-double letter_width(char letter) {
-  if (std::strchr("ijl.,:;'|!()[] tfrI", letter) != nullptr) return 0.33;
-  if (std::strchr("mwMW%@", letter) != nullptr) return 0.9;
-  if (letter >= 'A' && letter <= 'Z') return 0.72;
-  return 0.58;
+bool continues_letter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+std::string dash_style(const std::string& dashes) {
+  return dashes.empty() ? "" : attribute("style", "stroke-dasharray:" + dashes);
+}
+
+// In parts of the font's size. `first` is the first byte of a UTF-8 letter.
+double letter_width(char first) {
+  const auto code = static_cast<unsigned char>(first);
+  if (code >= 0xE2) return 1;  // from "…" to Chinese
+  if (code >= 0x80) return 0.79;
+  if (std::strchr("ijl.,:;'|! I", first) != nullptr) return 0.34;
+  if (std::strchr("frt()[]-", first) != nullptr) return 0.42;
+  if (std::strchr("mwMW%@", first) != nullptr) return 1;
+  if (std::strchr("+=<>~#&", first) != nullptr) return 0.84;
+  if (first >= 'A' && first <= 'Z') return 0.79;
+  return 0.64;
+}
+
+// How many bytes of the text, whole letters, are at most so wide. At least one
+// letter.
+size_t fitting(const std::string& text, double size, double width) {
+  size_t end = 0;
+  double sum = 0;
+  while (end < text.size()) {
+    sum += letter_width(text[end]) * size;
+    if (sum > width && end > 0) break;
+    ++end;
+    while (end < text.size() && continues_letter(text[end]))
+      ++end;
+  }
+  return end;
 }
 
 }  // namespace
@@ -61,12 +89,12 @@ void SvgWriter::line(double x1, double y1, double x2, double y2,
                      const std::string& classes) {
   svg_ += "<line" + attribute("x1", x1) + attribute("y1", y1) +
           attribute("x2", x2) + attribute("y2", y2) +
-          attribute("class", classes) + "/>";
+          attribute("class", classes) + dash_style(dashes_) + "/>";
 }
 
 void SvgWriter::polyline(const Points& points, const std::string& classes) {
   svg_ += "<polyline" + attribute("points", point_list(points)) +
-          attribute("class", classes) + "/>";
+          attribute("class", classes) + dash_style(dashes_) + "/>";
 }
 
 void SvgWriter::polygon(const Points& points, const std::string& classes) {
@@ -96,22 +124,16 @@ std::string SvgWriter::finish() {
 
 double text_width(const std::string& text, double size) {
   double width = 0;
-  for (const char letter : text) {
-    const bool continues = (static_cast<unsigned char>(letter) & 0xC0) == 0x80;
-    if (!continues) width += letter_width(letter);  // once per UTF-8 letter
-  }
+  for (const char byte : text)
+    if (!continues_letter(byte)) width += letter_width(byte);
   return width * size;
 }
 
 std::string shortened(const std::string& text, double size, double width) {
   if (text_width(text, size) <= width) return text;
-  std::string kept = text;
-  while (!kept.empty() && text_width(kept + "…", size) > width) {
-    while ((static_cast<unsigned char>(kept.back()) & 0xC0) == 0x80)
-      kept.pop_back();  // the rest of a UTF-8 letter
-    kept.pop_back();
-  }
-  return kept + "…";
+  const std::string dots = "…";
+  const double room = width - text_width(dots, size);
+  return text.substr(0, fitting(text, size, room)) + dots;
 }
 
 std::vector<std::string> wrapped(const std::string& text, double size,
@@ -119,10 +141,15 @@ std::vector<std::string> wrapped(const std::string& text, double size,
   std::vector<std::string> lines;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
-    if (!lines.empty() && text_width(lines.back() + " " + word, size) <= width)
+    if (!lines.empty() &&
+        text_width(lines.back() + " " + word, size) <= width) {
       lines.back() += " " + word;
-    else
-      lines.push_back(word);
+      continue;
+    }
+    for (size_t end; !word.empty(); word.erase(0, end)) {
+      end = fitting(word, size, width);
+      lines.push_back(word.substr(0, end));
+    }
   }
   return lines;
 }

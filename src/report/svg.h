@@ -30,21 +30,27 @@ class SvgWriter {
             const std::string& classes = "");
   void upright_text(double x, double y, const std::string& text);
 
+  // Of lines and polylines from here on: lengths of stroke and gap in turn,
+  // "6 12". Empty leaves it to the class.
+  void set_dashes(const std::string& lengths) { dashes_ = lengths; }
+
   // The whole element.
   std::string finish();
 
  private:
   std::string svg_;
+  std::string dashes_;
 };
 
-// How wide the text is at this size in a common sans-serif font: an estimate on
-// the safe side, as fonts differ.
+// How wide the text is at this size: an estimate on the safe side, as fonts
+// differ. DejaVu Sans, the widest that systems without Helvetica have, does not
+// exceed it.
 double text_width(const std::string& text, double size);
 
 // The text, or its beginning and "…" if it would be wider than that.
 std::string shortened(const std::string& text, double size, double width);
 
-// Words in lines that are at most so wide; a longer word has its own.
+// Words in lines that are at most so wide; a longer word is broken.
 std::vector<std::string> wrapped(const std::string& text, double size,
                                  double width);
 

@@ -7,7 +7,9 @@
 namespace sotta {
 namespace {
 
-// Follows the reader's choice of light or dark; needs no script.
+// Follows the reader's choice of light or dark; needs no script. Lines belong
+// to the cells: those of a collapsed table stay behind where the first column
+// does not scroll. On a narrow screen that column leaves room for the numbers.
 constexpr const char* kPageStyle = R"(
 :root { color-scheme: light dark; --ink: #1a1a1a; --soft: #5c5c5c;
   --line: #d4d4d4; --ground: #ffffff; --shade: #f4f4f2; }
@@ -21,8 +23,10 @@ h1 { font-size: 1.7rem; } h2 { font-size: 1.35rem; margin-top: 2.5rem; }
 h3 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
 nav ul { padding-left: 1.2rem; margin: .2rem 0; columns: 24rem; }
 a { color: inherit; }
+a, h1, h2, h3, p, figcaption { overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums;
+table { border-collapse: separate; border-spacing: 0;
+  font-variant-numeric: tabular-nums;
   border-top: 2px solid var(--ink); border-bottom: 2px solid var(--ink); }
 th, td { padding: .3rem .6rem; text-align: right; vertical-align: top;
   white-space: nowrap; }
@@ -40,6 +44,9 @@ small { display: block; color: var(--soft); font-weight: normal;
   max-width: 60rem; }
 figure { margin: 2rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .85rem; }
+@media (max-width: 40rem) { body { padding: .5rem .75rem 3rem; }
+  th:first-child { white-space: normal; overflow-wrap: anywhere;
+    min-width: 6rem; max-width: 34vw; } }
 @media print { .scroll { overflow: visible; } }
 )";
 

@@ -30,16 +30,19 @@ TEST(BarChart, HasNamesNumbersAndLegend) {
 }
 
 TEST(BarChart, LengthsAreInProportion) {
-  BarChart chart{"T", "x", {{"s", 0}}, {}};
-  chart.groups = {{"a", {{100, kNaN, ""}}}, {"b", {{50, kNaN, ""}}}};
-  const std::string svg = draw(chart);
-  const auto width_after = [&](size_t from) {
-    const size_t bar = svg.find("height=\"12\" class=\"f0\"", from);
-    const size_t width = svg.rfind("width=\"", bar);
-    return std::make_pair(std::stod(svg.substr(width + 7)), bar + 1);
-  };
-  const auto [first, next] = width_after(0);
-  EXPECT_NEAR(first, 2 * width_after(next).first, 0.2);
+  for (const double longest : {100.0, 4.0, .2}) {
+    BarChart chart{"T", "x", {{"s", 0}}, {}};
+    chart.groups = {{"a", {{longest, kNaN, ""}}},
+                    {"b", {{longest / 2, kNaN, ""}}}};
+    const std::string svg = draw(chart);
+    const auto width_after = [&](size_t from) {
+      const size_t bar = svg.find("height=\"12\" class=\"f0\"", from);
+      const size_t width = svg.rfind("width=\"", bar);
+      return std::make_pair(std::stod(svg.substr(width + 7)), bar + 1);
+    };
+    const auto [first, next] = width_after(0);
+    EXPECT_NEAR(first, 2 * width_after(next).first, 0.2) << longest;
+  }
 }
 
 TEST(BarChart, LongNamesAreShortened) {

@@ -33,5 +33,35 @@ TEST(ChartFrame, LongTitlesAreWrapped) {
   EXPECT_GT(two.height(), one.height());
 }
 
+// Every line of the title begins within the picture, below the one before.
+TEST(ChartFrame, ALongNameInTheTitleStaysInside) {
+  const std::string name(300, 'n');
+  const ChartHead head("What " + name + " admits", {});
+  SvgWriter svg(kChartWidth, head.height(), "x");
+  head.draw(svg);
+  const std::string text = svg.finish();
+  double last = 0;
+  for (size_t at = text.find("<text"); at != std::string::npos;
+       at = text.find("<text", at + 1)) {
+    const size_t begin = text.find('>', at) + 1;
+    const size_t end = text.find('<', begin);
+    EXPECT_LE(text_width(text.substr(begin, end - begin), 14),
+              kChartWidth - 24);
+    const double y = std::stod(text.substr(text.find("y=\"", at) + 3));
+    EXPECT_GE(y, last + 18);
+    EXPECT_LT(y, head.height());
+    last = y;
+  }
+}
+
+TEST(ChartFrame, TheLegendShowsTheDashesOfTheLine) {
+  LegendEntry entry{"a", 0};
+  entry.dashes = "6 6";
+  const ChartHead head("t", {entry});
+  SvgWriter svg(kChartWidth, head.height(), "x");
+  head.draw(svg);
+  EXPECT_EQ(testing::occurrences(svg.finish(), "stroke-dasharray:6 6"), 1);
+}
+
 }  // namespace
 }  // namespace sotta

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "report/names.h"
+#include "report/number_text.h"
 
 namespace sotta {
 namespace {
@@ -33,6 +34,60 @@ TEST(PaperTables, AverageOfSomeCorruptionsIsThatOfTheirCells) {
               29.6, 1e-9);
   EXPECT_TRUE(
       std::isnan(paper_average("cifar100", "benign", "source", {"fog"})));
+}
+
+// Every number that can be asked for, in the order of the paper's tables.
+std::string all_numbers() {
+  std::string text;
+  const auto add = [&](double value) {
+    text += (std::isnan(value) ? "-" : fixed(value, 1)) + " ";
+  };
+  const std::vector<std::string> scenarios = {"benign", "near", "far", "attack",
+                                              "noise"};
+  const auto methods =
+      sort_methods({"source", "bn_stats", "pseudo_label", "tent", "lame",
+                    "cotta", "eata", "sar", "rotta", "sotta"});
+  for (const auto& scenario : scenarios)
+    for (const auto& method : methods) {
+      for (const auto& corruption : paper_corruptions())
+        add(paper_accuracy("cifar10", scenario, method, corruption));
+      for (const char* dataset : {"cifar10", "cifar100", "imagenet"})
+        add(paper_average(dataset, scenario, method, paper_corruptions()));
+      add(paper_variant("cifar10", scenario, method, "odin"));
+    }
+  for (const auto& scenario : scenarios)
+    for (const auto& variant : paper_variants())
+      add(paper_variant("cifar10", scenario, "sotta", variant));
+  return text;
+}
+
+// FNV-1a.
+uint64_t checksum(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : text) {
+    hash ^= static_cast<unsigned char>(letter);
+    hash *= 0x100000001b3;
+  }
+  return hash;
+}
+
+TEST(PaperTables, NoNumberHasChanged) {
+  EXPECT_EQ(checksum(paper_tables_json()), 0x40f530bd8ffe51fcULL);
+  EXPECT_EQ(checksum(all_numbers()), 0xd34afe4bede4ed84ULL) << all_numbers();
+}
+
+// The printed averages are those of the printed cells, but for two slips: so
+// the table was copied as it is.
+TEST(PaperTables, EveryRowAveragesToWhatIsPrinted) {
+  EXPECT_EQ(paper_slips("cifar10").size(), 2u);
+  int64_t cells = 0;
+  for (const char* scenario : {"benign", "near", "far", "attack", "noise"})
+    for (const char* method :
+         {"source", "bn_stats", "pseudo_label", "tent", "lame", "cotta", "eata",
+          "sar", "rotta", "sotta"})
+      for (const auto& corruption : paper_corruptions())
+        cells += paper_accuracy("cifar10", scenario, method, corruption) > 0;
+  EXPECT_EQ(cells, 5 * 10 * 15);
 }
 
 TEST(PaperTables, WhatThePaperDoesNotHaveIsNone) {

@@ -25,6 +25,7 @@ inline RunRecord run(const std::string& method, const std::string& scenario,
   record.threads = 2;
   record.seed = seed;
   record.samples = 1000;
+  record.correct = static_cast<int64_t>(10 * accuracy + 0.5);
   record.accuracy = accuracy;
   return record;
 }

@@ -93,6 +93,17 @@ TEST(RunFolder, NothingThereIsOneClearSentence) {
             path + ": expected records, found only empty files");
 }
 
+TEST(RunFolder, LinksInACircleAreOneClearSentence) {
+  const TempDir folder;
+  std::filesystem::create_symlink("loop", folder / "loop");
+  EXPECT_EQ(message_of(folder / "loop"),
+            (folder / "loop").string() +
+                ": expected a folder of records, found none");
+  // Beside records it is passed over.
+  append_record(folder / "a.jsonl", run("tent", "benign", "fog", 0, 80));
+  EXPECT_EQ(read_run_folder(folder.path()).size(), 1u);
+}
+
 TEST(RunFolder, BrokenLinesAndOtherVersionsAreNamed) {
   const TempDir folder;
   const auto file = folder.path() / "a.jsonl";

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,38 @@ TEST(ScreeningFigures, SharesOfBothKindsOverTime) {
   EXPECT_EQ(figures[0].name, "cifar10-clean-admitted-sotta");
   EXPECT_EQ(testing::XmlCheck::problem(figures[0].svg), "");
   EXPECT_EQ(testing::occurrences(figures[0].svg, "<polyline"), 2);
+}
+
+// TENT adapts to whole windows: of the last, which is cut off by the stream's
+// end, it admits nothing.
+RunRecord cut_short(const std::vector<double>& admitted) {
+  RunRecord record = testing::run("tent", "noise", "fog", 0, 80);
+  record.series = {{"admitted", admitted},
+                   {"admitted_foreign", {32, 32, 0}},
+                   {"samples", {32, 32, 10}},
+                   {"foreign", {32, 32, 10}}};
+  return record;
+}
+
+TEST(ScreeningFigures, TheLastWindowIsLeftOutIfItIsShorter) {
+  const std::vector<RunRecord> records = {cut_short({16, 24, 0})};
+  const auto figures = screening_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 1u);
+  const auto [benign, foreign] = two_curves(figures[0].svg);
+  EXPECT_EQ(std::count(benign.begin(), benign.end(), ','), 2);
+  EXPECT_EQ(std::count(foreign.begin(), foreign.end(), ','), 2);
+
+  auto whole = records;
+  whole[0].series["samples"] = {32, 32, 32};
+  whole[0].series["foreign"] = {32, 32, 32};
+  const auto longer = screening_figures(group_runs(whole).at(0));
+  const auto curves = two_curves(longer.at(0).svg);
+  EXPECT_EQ(std::count(curves.first.begin(), curves.first.end(), ','), 3);
+}
+
+TEST(ScreeningFigures, EverythingAdmittedButTheShortLastWindowNeedsNoFigure) {
+  const std::vector<RunRecord> records = {cut_short({32, 32, 0})};
+  EXPECT_TRUE(screening_figures(group_runs(records).at(0)).empty());
 }
 
 TEST(ScreeningFigures, EqualSharesGiveEqualCurves) {

@@ -1,5 +1,7 @@
 #include "report/screening_tables.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "tests/report/records.h"
@@ -27,6 +29,61 @@ TEST(ScreeningTables, SharesOfWhatWasAdmitted) {
   EXPECT_DOUBLE_EQ(cells[3].value, 30);
   EXPECT_TRUE(cells[4].missing());
   EXPECT_TRUE(cells[5].missing());
+}
+
+RunRecord screened(const std::string& method, int64_t seed,
+                   const std::vector<double>& percents) {
+  RunRecord record = run(method, "noise", "fog", seed, 60);
+  record.samples = 200;
+  record.foreign = 50;
+  record.admitted = static_cast<int64_t>(2 * percents[0]);
+  record.admitted_foreign = static_cast<int64_t>(percents[1] / 2);
+  record.auroc = percents[2];
+  record.fpr95 = percents[3];
+  record.calibration_error = percents[4];
+  record.macro_f1 = percents[5];
+  return record;
+}
+
+TEST(ScreeningTables, EveryColumnIsTheMeanOfItsOwnMetric) {
+  const std::vector<RunRecord> records = {
+      screened("sotta", 0, {60, 20, 91, 30, 5, 70}),
+      screened("sotta", 1, {61, 30, 94, 37, 8, 75})};
+  const Table table = screening_tables(group_runs(records).at(0)).at(0);
+  EXPECT_EQ(table.name, "cifar10/clean/screening/noise");
+  const std::vector<std::string> names = {"Admitted benign (%)",
+                                          "Admitted foreign (%)",
+                                          "AUROC (%)",
+                                          "FPR95 (%)",
+                                          "ECE (%)",
+                                          "Macro-F1 (%)"};
+  const double means[] = {60.5, 25, 92.5, 33.5, 6.5, 72.5};
+  // The worst seed is the lowest where high is good, and the other way round.
+  const double worst[] = {0, 0, 91, 37, 8, 70};
+  const auto& cells = table.rows.at(0).cells;
+  ASSERT_EQ(cells.size(), names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(table.columns[i].name, names[i]);
+    EXPECT_DOUBLE_EQ(cells[i].value, means[i]) << names[i];
+    if (i < 2)
+      EXPECT_TRUE(std::isnan(cells[i].worst)) << names[i];
+    else
+      EXPECT_DOUBLE_EQ(cells[i].worst, worst[i]) << names[i];
+  }
+}
+
+TEST(ScreeningTables, TheBestIsHighOrLowAsTheColumnSays) {
+  // In every column the first method has the higher number.
+  const std::vector<RunRecord> records = {
+      screened("tent", 0, {90, 80, 91, 30, 5, 70}),
+      screened("sotta", 0, {60, 20, 81, 20, 4, 60})};
+  const Table table = screening_tables(group_runs(records).at(0)).at(0);
+  const bool high[] = {false, false, true, false, false, true};
+  const bool low[] = {false, false, false, true, true, false};
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(table.rows.at(0).cells[i].best, high[i]) << i;
+    EXPECT_EQ(table.rows.at(1).cells[i].best, low[i]) << i;
+  }
 }
 
 TEST(ScreeningTables, WithoutForeignSamplesTheirShareIsMissing) {

@@ -36,7 +36,19 @@ TEST(Svg, TheCheckOfTheseTestsFindsWhatIsBroken) {
 TEST(Svg, WideLettersAreWider) {
   EXPECT_GT(text_width("mmm", 12), text_width("iii", 12));
   EXPECT_DOUBLE_EQ(text_width("aa", 24), 2 * text_width("aa", 12));
-  EXPECT_DOUBLE_EQ(text_width("ö", 12), text_width("o", 12));
+  EXPECT_DOUBLE_EQ(text_width("öö", 12), 2 * text_width("ö", 12));
+  EXPECT_LT(text_width("ö", 12), text_width("名", 12));
+}
+
+// Advance widths in DejaVu Sans, in parts of its size.
+TEST(Svg, TextIsNotWiderThanEstimatedInAWideFont) {
+  const std::pair<const char*, double> widths[] = {
+      {"_", 0.5},   {"-", 0.361}, {"a", 0.613}, {"d", 0.635}, {"i", 0.278},
+      {"m", 0.974}, {"r", 0.411}, {"t", 0.392}, {"w", 0.818}, {"0", 0.636},
+      {"A", 0.684}, {"D", 0.77},  {"O", 0.787}, {"M", 0.863}, {"W", 0.989},
+      {"%", 0.95},  {"=", 0.838}, {"(", 0.39},  {" ", 0.318}, {"…", 1.0}};
+  for (const auto& [letter, width] : widths)
+    EXPECT_GE(text_width(letter, 1), width) << letter;
 }
 
 TEST(Svg, ShortenedFits) {
@@ -45,6 +57,35 @@ TEST(Svg, ShortenedFits) {
       shortened("a name that is öööööö far too long", 12, 90);
   EXPECT_LE(text_width(text, 12), 90);
   EXPECT_EQ(text.substr(text.size() - 3), "…");
+}
+
+TEST(Svg, AWordThatIsTooWideIsBroken) {
+  const std::string word = "a_very_long_näme_of_a_method";
+  const auto lines = wrapped("of " + word + " too", 12, 80);
+  std::string all;
+  for (const auto& line : lines) {
+    EXPECT_LE(text_width(line, 12), 80) << line;
+    all += line;
+  }
+  EXPECT_EQ(all, "of" + word + "too");
+  EXPECT_TRUE(wrapped("", 12, 80).empty());
+  EXPECT_EQ(wrapped("ab", 12, 1), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Svg, DashesWinOverTheClass) {
+  SvgWriter svg(10, 10, "x");
+  svg.set_dashes("6 12");
+  svg.line(0, 0, 1, 1, "a");
+  svg.set_dashes("12 6");
+  svg.polyline({{0, 0}, {1, 1}}, "b");
+  svg.set_dashes("");
+  svg.polyline({{0, 0}, {1, 1}}, "c");
+  const std::string text = svg.finish();
+  EXPECT_NE(text.find("class=\"a\" style=\"stroke-dasharray:6 12\""),
+            std::string::npos);
+  EXPECT_NE(text.find("class=\"b\" style=\"stroke-dasharray:12 6\""),
+            std::string::npos);
+  EXPECT_NE(text.find("class=\"c\"/>"), std::string::npos);
 }
 
 TEST(Svg, WrappedLinesFitAndKeepAllWords) {

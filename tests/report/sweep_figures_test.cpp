@@ -1,3 +1,6 @@
+#include <cmath>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "report/figures.h"
@@ -69,6 +72,27 @@ TEST(SweepFigures, NothingInCommonIsNoFigure) {
   const auto figures = sweep_figures(group_runs(records).at(0));
   ASSERT_EQ(figures.size(), 1u);
   EXPECT_EQ(occurrences(figures[0].svg, "<polyline"), 1);
+}
+
+// Three values, the middle one as far from both in decades; in a linear
+// picture it would stand close to the left end.
+TEST(SweepFigures, MoreThanThirtyfoldIsALogarithmicAxis) {
+  const auto middle = [](double highest) {
+    std::vector<RunRecord> records;
+    for (const double value : {1.0, std::sqrt(highest), highest})
+      records.push_back(at(value, "near", "fog", 70));
+    const auto figures = sweep_figures(group_runs(records).at(0));
+    const std::string& svg = figures.at(0).svg;
+    std::istringstream points(
+        svg.substr(svg.find("points=\"", svg.find("<polyline")) + 8));
+    double x[3], y = 0;
+    char comma = 0;
+    for (double& each : x)
+      points >> each >> comma >> y;
+    return (x[1] - x[0]) / (x[2] - x[0]);
+  };
+  EXPECT_NEAR(middle(31), 0.5, 0.001);
+  EXPECT_NEAR(middle(30), (std::sqrt(30.0) - 1) / 29, 0.001);
 }
 
 TEST(SweepFigures, OtherThingsThatWereTriedOutStayApart) {

@@ -28,6 +28,17 @@ TEST(ToHtml, NeedsNothingElse) {
   EXPECT_NE(text.find("<meta charset=\"utf-8\">"), std::string::npos);
 }
 
+// The first column stays in view when a table is scrolled; lines that cells
+// share with the table (border-collapse) would stay behind.
+TEST(ToHtml, LinesBelongToTheCells) {
+  const std::string text = to_html(testing::small_report());
+  EXPECT_NE(text.find("position: sticky"), std::string::npos);
+  EXPECT_NE(text.find("border-collapse: separate; border-spacing: 0;"),
+            std::string::npos);
+  EXPECT_NE(text.find("tbody tr + tr > * { border-top: 1px"),
+            std::string::npos);
+}
+
 TEST(ToHtml, FiguresAreInside) {
   const std::string text = to_html(testing::small_report());
   EXPECT_NE(text.find("<figure id=\"set-clean-y\"><svg class=\"figure\"></svg>"

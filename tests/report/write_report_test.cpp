@@ -42,6 +42,14 @@ TEST(WriteReport, FiguresAloneAreAFormatToo) {
   EXPECT_EQ(content(files[0]), to_svg(small_report().sections[0].figures[0]));
 }
 
+TEST(WriteReport, APageAndNumbersNeedNoFilesOfFigures) {
+  const TempDir folder;
+  const auto files =
+      write_report(small_report(), folder.path(), {"html", "csv", "tex"});
+  EXPECT_EQ(files.size(), 3u);
+  EXPECT_FALSE(fs::exists(folder.path() / "figures"));
+}
+
 TEST(WriteReport, ReplacesWhatWasThere) {
   const TempDir folder;
   std::ofstream(folder.path() / "report.md") << std::string(10000, 'x');

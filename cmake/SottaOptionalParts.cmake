@@ -37,3 +37,8 @@ function(sotta_find_header_library target package header)
 endfunction()
 sotta_find_header_library(nlohmann_json::nlohmann_json nlohmann_json nlohmann/json.hpp)
 sotta_find_header_library(CLI11::CLI11 CLI11 CLI/CLI.hpp)
+# toml++ by its headers alone: Debian's package file would link a library too.
+find_path(TOMLPLUSPLUS_HEADERS toml++/toml.h REQUIRED)
+add_library(sotta_tomlplusplus INTERFACE)
+add_library(sotta::tomlplusplus ALIAS sotta_tomlplusplus)
+target_include_directories(sotta_tomlplusplus SYSTEM INTERFACE "${TOMLPLUSPLUS_HEADERS}")

@@ -36,9 +36,19 @@ function(sotta_add_tests module)
 endfunction()
 
 # sotta_add_cli_test(<name> <script>): a bash script that runs the program from
-# outside; tests/cli/expect.sh says how to write one.
+# outside; tests/cli/expect.sh says how to write one. One that exits with 77 was
+# skipped.
 function(sotta_add_cli_test name script)
   add_test(NAME ${name} COMMAND bash "${script}")
-  set_tests_properties(${name} PROPERTIES LABELS cli TIMEOUT 300
+  set_tests_properties(${name} PROPERTIES LABELS cli TIMEOUT 900 SKIP_RETURN_CODE 77
     ENVIRONMENT "SOTTA_BIN=$<TARGET_FILE:sotta>;SOTTA_ROOT=${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# sotta_add_stress_test(<name> <script> <arguments...>): a Python script under
+# tests/stress that CI runs for a moment; with a larger count, for as long as one
+# likes.
+function(sotta_add_stress_test name script)
+  add_test(NAME stress_${name} COMMAND python3 "${CMAKE_CURRENT_SOURCE_DIR}/${script}" ${ARGN})
+  set_tests_properties(stress_${name} PROPERTIES LABELS stress TIMEOUT 900
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endfunction()

@@ -14,8 +14,18 @@ target_compile_options(sotta_torch INTERFACE ${sotta_torch_flags})
 # first, keeps its halves together. Named in full: where CUDA's compiler comes
 # with another C++ compiler, that one's folders are searched first and may hold
 # only an archive, of which nothing would be loaded first.
+# A compiler that does not know where it lies (a wrapper for another one)
+# answers with the bare name, which the linker would look for in the build folder.
 execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=libstdc++.so
   OUTPUT_VARIABLE sotta_libstdcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT IS_ABSOLUTE "${sotta_libstdcxx}")
+  find_library(SOTTA_LIBSTDCXX NAMES libstdc++.so.6)
+  if(SOTTA_LIBSTDCXX)
+    set(sotta_libstdcxx "${SOTTA_LIBSTDCXX}")
+  else()
+    set(sotta_libstdcxx -lstdc++)
+  endif()
+endif()
 target_link_options(sotta_torch INTERFACE
   "LINKER:--push-state,--no-as-needed"
   "$<BUILD_INTERFACE:${sotta_libstdcxx}>" "$<INSTALL_INTERFACE:-lstdc++>"

@@ -18,7 +18,7 @@ void print_thresholds(const std::string& model, const std::string& dataset,
                       const std::string& root, int64_t count) {
   const DatasetEntry& entry = find_dataset(dataset);
   LoadOptions options;
-  options.normalisation = Normalisation{entry.mean, entry.std};
+  options.default_normalisation = Normalisation{entry.mean, entry.std};
   MethodContext context;
   context.model = load_classifier(model, options);
   const double by_classes = automatic_threshold(context);

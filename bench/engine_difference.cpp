@@ -27,7 +27,7 @@ constexpr int64_t kImages = 64, kWindows = 4;
 std::unique_ptr<Classifier> load(const char* file, const std::string& engine) {
   const DatasetEntry& entry = find_dataset("cifar10");
   LoadOptions options;
-  options.normalisation = Normalisation{entry.mean, entry.std};
+  options.default_normalisation = Normalisation{entry.mean, entry.std};
   EngineOptions chosen;
   chosen.name = engine;
   return choose_engine(load_classifier(file, options), chosen);

@@ -7,7 +7,8 @@
 namespace sotta::cli {
 
 // Runs a program from PATH in a folder and waits for it; no shell reads the
-// arguments. It gets no input, and its output goes to a log file.
+// arguments. It gets no input, its output goes to a log file, and it is killed
+// when this process is.
 //
 // Throws Error: kNotFound if there is no such program, kIo if it fails, with
 // what it complained of, or if the user interrupts it.

@@ -1,7 +1,7 @@
 #include "config_file.h"
 
 #include <algorithm>
-#include <fstream>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -9,6 +9,9 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
+
+#include "config_entries.h"
+#include "usage_error.h"
 
 namespace sotta::cli {
 namespace {
@@ -29,32 +32,33 @@ std::vector<std::string> known_keys(const CLI::App& command) {
   return keys;
 }
 
-std::vector<CLI::ConfigItem> read_items(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in)
-    fail(ErrorKind::kNotFound, file.string(), "expected a configuration file");
-  return CLI::ConfigTOML().from_config(in);
+void set_option(CLI::Option& option, const ConfigEntry& entry,
+                const std::string& subject) {
+  try {
+    for (const auto& value : entry.values)
+      option.add_result(value);
+    option.run_callback();
+  } catch (const CLI::ParseError& error) {
+    fail(ErrorKind::kInvalid, subject + ": " + entry.key,
+         value_problem(option, error));
+  }
 }
 
 }  // namespace
 
 void read_config_file(const std::filesystem::path& file, CLI::App& command) {
   const auto known = known_keys(command);
-  for (const auto& item : read_items(file)) {
-    require(item.parents.empty(), file.string(),
-            "expected keys without sections, got " + item.fullname());
-    const std::string name = flag_name(item.name);
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      fail_unknown_name(file.string(), item.name, known);
-    CLI::Option* option = command.get_option("--" + name);
-    if (option->count() > 0) continue;
-    try {
-      for (const auto& value : item.inputs)
-        option->add_result(value);
-      option->run_callback();
-    } catch (const CLI::Error& error) {
-      fail(ErrorKind::kInvalid, file.string() + ": " + item.name, error.what());
-    }
+  std::map<std::string, int64_t> lines;  // where each flag was set
+  for (const ConfigEntry& entry : read_config(file)) {
+    const std::string subject = line_subject(file.string(), entry.line);
+    const std::string name = flag_name(entry.key);
+    require_one_of(subject, name, known);
+    const auto [first, is_new] = lines.emplace(name, entry.line);
+    require(is_new, subject,
+            entry.key + " is set in line " + std::to_string(first->second) +
+                " already");
+    CLI::Option& option = *command.get_option("--" + name);
+    if (option.count() == 0) set_option(option, entry, subject);
   }
 }
 

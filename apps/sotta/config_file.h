@@ -10,8 +10,9 @@ namespace sotta::cli {
 // flags, with dashes or underscores. A flag that was given on the command line
 // wins over the file.
 //
-// Throws Error: kNotFound if there is no such file, kInvalid for an unknown
-// key, with the nearest known one, and for a value that its flag would refuse.
+// Throws Error as read_config() does, and kInvalid for an unknown key, with the
+// nearest known one, for a flag that is set twice in the two spellings, and for
+// a value that its flag would refuse. Messages name the line.
 void read_config_file(const std::filesystem::path& file, CLI::App& command);
 
 }  // namespace sotta::cli

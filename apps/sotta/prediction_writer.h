@@ -8,14 +8,18 @@
 #include "sotta/adapt/prediction.h"
 #include "sotta/adapt/verdict.h"
 
+#include "image_input.h"
+
 namespace sotta::cli {
 
-// Writes what was predicted, a line per image, as it comes.
+// Writes what was predicted, a line per image, as it comes. An image that could
+// not be read has a line too, which says why.
 class PredictionWriter {
  public:
   virtual ~PredictionWriter() = default;
 
-  void write(const std::vector<std::string>& names,
+  // Prediction and verdicts are those of the images that could be read.
+  void write(const std::vector<ImageBatch::Item>& items,
              const Prediction& prediction,
              const std::vector<Verdict>& verdicts);
 
@@ -37,6 +41,7 @@ class PredictionWriter {
 
  private:
   virtual void write_line(const Line& line) = 0;
+  virtual void write_error(int64_t index, const ImageBatch::Item& item) = 0;
   void check() const;
 
   std::string path_;

@@ -77,7 +77,7 @@ void ProgressBar::finish() {
   line_open_ = false;
 }
 
-void ProgressBar::show(const Progress& progress) {
+void ProgressBar::show(const Progress& progress, double begun) {
   const auto now = Clock::now();
   const bool last = progress.done >= progress.total;
   const auto interval = std::chrono::milliseconds(terminal_ ? 100 : 10000);
@@ -85,7 +85,7 @@ void ProgressBar::show(const Progress& progress) {
   last_shown_ = now;
 
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const auto done = static_cast<double>(progress.done);
+  const double done = static_cast<double>(progress.done) + begun;
   const double rate =
       seconds > 0 ? (done - static_cast<double>(already_)) / seconds : 0;
   const double left =

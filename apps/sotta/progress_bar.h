@@ -19,7 +19,9 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void show(const Progress& progress);
+  // `begun` is what the units in work add up to, as in 0.5 for one that is half
+  // done; it counts for the bar, the rate and the time left.
+  void show(const Progress& progress, double begun = 0);
 
   // Ends the line that is being redrawn, so that other output starts afresh.
   void finish();

@@ -30,6 +30,8 @@ constexpr Launcher kLaunchers[] = {
     {"SLURM_PROCID", "SLURM_NTASKS"},
 };
 
+constexpr const char* kRestarts = "TORCHELASTIC_RESTART_COUNT";
+
 // The first of Slurm's "node[03-05,9],other": "node03".
 std::string first_host(const std::string& list) {
   const auto bracket = list.find('[');
@@ -67,6 +69,7 @@ std::optional<RankOptions> ranks_from_environment() {
       options.port = number_in("MASTER_PORT");
     // torchrun's agent may have opened the port already.
     options.hosts = variable("TORCHELASTIC_USE_AGENT_STORE") != "True";
+    if (!variable(kRestarts).empty()) options.restarts = number_in(kRestarts);
     return options;
   }
   return std::nullopt;

@@ -17,6 +17,9 @@ class StagingFolder {
   StagingFolder(const StagingFolder&) = delete;
   StagingFolder& operator=(const StagingFolder&) = delete;
 
+  // Removes what killed processes left in `parent`, if it can be removed.
+  static void remove_leftovers(const std::filesystem::path& parent);
+
   const std::filesystem::path& path() const { return path_; }
 
   // Brings everything inside to the disk, so that a rename after it cannot
@@ -24,6 +27,9 @@ class StagingFolder {
   void sync() const;
 
  private:
+  // False if another process removed the new folder before it was locked.
+  bool make_and_lock(const std::filesystem::path& parent);
+
   std::filesystem::path path_;
   int lock_ = -1;
 };

@@ -71,7 +71,7 @@ done
 # A folder, as CSV; names on standard input give the same predictions.
 run adapt --input photos --format csv --method tent --export adapted.safetensors
 expect_code 0
-expect_output 'index,name,label,confidence,entropy,verdict'
+expect_output 'index,name,label,confidence,entropy,verdict,error'
 expect_output '3,photos/more/3.png,'
 [ -s adapted.safetensors ] || give_up "expected exported weights"
 cut -d, -f3 stdout.txt >folder.txt
@@ -131,13 +131,6 @@ for flag in --state-out --export; do  # before the images, not after
   expect_error 'no/such/folder.safetensors: cannot be written'
   expect_no_output
 done
-printf '%s\n' photos/0.png large.png >list.txt
-set +e
-sotta adapt --model "$model" "${plain[@]}" --input - <list.txt >stdout.txt 2>stderr.txt
-last_code=$?
-set -e
-expect_code 2
-expect_error 'give --size to resize them'
 run adapt --input large.png --size 16
 expect_code 0
 run adapt --input large.png --size 16 --shorter-side 18
@@ -151,6 +144,18 @@ expect_error 'no normalisation was given'
 run sotta adapt --model "$model" --input images.npy --window 0
 expect_code 2
 expect_error '--window: expected at least 1, got 0'
+refused() {  # TEXT FLAGS...
+  local text=$1
+  shift
+  run adapt --input photos "$@"
+  expect_code 2
+  expect_error "$text"
+}
+refused '--size: expected 0 to 16384, got -3' --size -3
+refused '--shorter-side: expected 0 to 16384, got -1' --size 8 --shorter-side -1
+refused '--shorter-side: expected at least --size, 16, got 8' --size 16 --shorter-side 8
+refused 'guard_history: expected at least 1, got 0' --guard-history 0
+refused 'guard_max_class_share: expected 0 to 1, got 2' --guard-max-class-share 2
 
 # Weights that are no numbers: neither are the confidences.
 python3 - "$SOTTA_ROOT/tests/golden/methods/network.safetensors" <<'PYTHON'
@@ -166,4 +171,12 @@ expect_code 0
 expect_output '"confidence":null,"entropy":null'
 run sotta adapt --model broken.safetensors --input images.npy --method source --format csv
 expect_code 0
-expect_output ',,,not screened'
+expect_output ',,,not finite,'
+
+# And nothing is learnt from them.
+for method in tent rotta sotta; do
+  run sotta adapt --model broken.safetensors --input images.npy --method $method --window 8 --export adapted.safetensors
+  expect_code 0
+  expect_error "the network's answers to 40 of the images are no finite numbers, nothing was learnt from them"
+  expect_error '40 images, 0 admitted, 0 updates'
+done

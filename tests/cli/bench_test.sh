@@ -45,6 +45,105 @@ run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out killed
 expect_code 0
 results killed | cmp - whole.txt || give_up 'expected the same results after being killed'
 
+# The averages are those of the records.
+run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out runs
+expect_code 0
+python3 - runs/records.jsonl >averages.txt <<'PYTHON'
+import json, sys
+rows = {}
+for run in map(json.loads, open(sys.argv[1])):
+    rows.setdefault(run["method"], []).append(100 * run["correct"] / run["samples"])
+for name, values in sorted(rows.items()):
+    print(f"{name:32} accuracy {sum(values) / len(values):6.2f} %  over {len(values)} cells")
+PYTHON
+grep ' accuracy ' stdout.txt | cmp - averages.txt || give_up 'expected the averages of the records'
+run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out runs --json
+[ "$(json_field averages.sotta.cells)" = 4 ] || give_up 'expected an average over 4 cells'
+
+# record FOLDER FIELD [VARIANT]: of its one record, or of that row's.
+record() {
+  python3 -c '
+import json, sys
+for run in map(json.loads, open(sys.argv[1] + "/records.jsonl")):
+    if len(sys.argv) < 4 or run["variant"] == sys.argv[3]:
+        print(eval("run" + sys.argv[2]))' "$@"
+}
+
+# Options reach the cells: a guard that takes every update of TENT back leaves the
+# window statistics of BN Stats.
+run bench --method bn_stats --scenario benign --out guard --variant 'free: tent learning_rate=0.1' \
+  --variant 'held: tent learning_rate=0.1 guard=reset guard_history=1 guard_max_class_share=0.01'
+expect_code 0
+figures='["correct"], run["calibration_error"], run["series"]["accuracy"]'
+[ "$(record guard "$figures" held)" = "$(record guard "$figures" '')" ] ||
+  give_up 'expected the guard to hold TENT back'
+[ "$(record guard "$figures" free)" != "$(record guard "$figures" '')" ] ||
+  give_up 'expected TENT to adapt without a guard'
+
+# The corruption is that of its seed, as eval sees it.
+accuracies=
+for seed in 0 3; do
+  run sotta eval --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --dataset fashion-mnist \
+    --data tiny --corruption gaussian_noise --corruption-seed $seed --threads 1 --json
+  expect_code 0
+  accuracy=$(json_field accuracy)
+  run sotta "${tiny_data[@]}" --method source --scenario benign --corruption gaussian_noise \
+    --corruption-seed $seed --out corrupted$seed
+  expect_code 0
+  [ "$(record corrupted$seed '["accuracy"]')" = "$accuracy" ] || give_up "expected accuracy $accuracy"
+done
+[ "$(record corrupted0 '["calibration_error"]')" != "$(record corrupted3 '["calibration_error"]')" ] ||
+  give_up 'expected other images of another seed'
+
+# A limit is the number of target images.
+run bench --method source --scenario noise --limit 20 --out limit
+expect_code 0
+[ "$(record limit '["samples"], run["foreign"]')" = '(20, 20)' ] || give_up 'expected 20 of each'
+
+# Every flag of a cell is in its record.
+run sotta bench --dataset fashion-mnist --data tiny --threads 2 --jobs 2 --engine libtorch \
+  --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --preset paper --method eata \
+  --sweep 'sotta min_confidence=0.4,0.6' --scenario noise --corruption gaussian_noise --severity 3 \
+  --corruption-seed 5 --seeds 4 --limit 30 --foreign-count 20 --burst 3 --order dirichlet \
+  --concentration 0.5 --window 8 --whole-windows true --set guard=skip --set gradient_samples=1 \
+  --read-ahead 7 --out flags
+expect_code 0
+python3 - flags/records.jsonl <<'PYTHON' || give_up 'expected the flags in the records'
+import json, sys
+runs = {run["variant"]: run for run in map(json.loads, open(sys.argv[1]))}
+assert set(runs) == {"", "min_confidence=0.4", "min_confidence=0.6"}, set(runs)
+for variant, run in runs.items():
+    expected = {"dataset": "fashion-mnist", "scenario": "noise", "corruption": "gaussian_noise",
+                "severity": 3, "corruption_source": "made", "preset": "paper", "seed": 4,
+                "model": "fashion_resnet8.safetensors", "device": "cpu", "engine": "libtorch",
+                "threads": 1, "verb": "bench", "method": "sotta" if variant else "eata"}
+    options = {"corruption_seed": 5, "limit": 30, "foreign_count": 20, "burst": 3,
+               "order": "dirichlet", "concentration": 0.5, "window": 8, "whole_windows": True,
+               "guard": "skip", "gradient_samples": 1}
+    if variant:
+        options["min_confidence"] = float(variant.split("=")[1])
+    for name, value in expected.items():
+        assert run[name] == value, (name, run[name])
+    for name, value in options.items():
+        assert run["options"][name] == value, (name, run["options"][name])
+    assert run["samples"] + run["foreign"] == 48, run
+    assert len(run["series"]["accuracy"]) == 6, run
+PYTHON
+
+# A cell that fails is named; the others are recorded, and the exit code says so.
+run bench --method source --scenario benign,noise --limit 10 --whole-windows true --out failed
+expect_code 1
+expect_output '1 of 2 cells recorded'
+expect_error 'source, benign, clean, seed 0: StreamPlan: expected at least one whole window'
+expect_error '1 cells failed'
+
+# A terminal sees how far the one cell is that runs.
+python3 - "$SOTTA_BIN" "${tiny_data[@]}" --corruption none --method cotta --scenario noise --window 4 --out shown <<'PYTHON' >shown.txt
+import os, pty, sys
+pty.spawn(sys.argv[1:])
+PYTHON
+grep -q '0/1 cells, .* 1 running at window [1-9][0-9]* of 24' shown.txt || give_up 'expected progress within the cell'
+
 # Every configuration is read, and knows its cells.
 for config in "$SOTTA_ROOT"/configs/*.toml; do
   run sotta bench --config "$config" --list
@@ -78,7 +177,36 @@ expect_error 'did you mean "scenario"'
 printf 'dataset = "fashion-mnist"\njobs = "many"\n' >wrong.toml
 run sotta bench --config wrong.toml
 expect_code 2
-expect_error 'wrong.toml: jobs'
+expect_error 'wrong.toml line 2: jobs: expected a whole number, got "many"'
+
+# Whatever TOML allows is read, and whatever it does not is said with its line.
+printf 'method = [\n  "source",\n  "tent",  # two\n]\nseeds = [\n0, 1]\nscenario = "benign"\n' >lists.toml
+run bench --config lists.toml --list
+expect_code 0
+[ "$(wc -l <stdout.txt)" = 4 ] || give_up 'expected 4 cells'
+printf 'method = ["source"\nseeds = [0]\n' >wrong.toml
+run bench --config wrong.toml --list
+expect_code 2
+expect_error 'wrong.toml line 2: expected TOML'
+python3 -c 'print("seeds = " + "[" * 100000 + "]" * 100000)' >wrong.toml
+run bench --config wrong.toml --list
+expect_code 2
+expect_error 'wrong.toml line 1: expected lists of values, got more than 64 open brackets'
+run bench --config /dev/zero --list
+expect_code 2
+expect_error '/dev/zero: expected a configuration file of at most 1048576 bytes'
+
+# Flags that would change nothing are refused; in a file they may be for others.
+run bench --scenario benign --severity 3 --list
+expect_code 2
+expect_error '--severity: has no effect without a corruption'
+echo 'severity = 3' >severity.toml
+run bench --config severity.toml --scenario benign --list
+expect_code 0
+
+run bench --method source --scenario benign --seeds 0,1,0 --list
+expect_code 2
+expect_error 'seeds: expected each once, 0 is given twice'
 
 run bench --config none.toml
 expect_code 2
@@ -108,6 +236,21 @@ expect_error 'nowhere/cifar-10-batches-bin/test_batch.bin: not found'
 run sotta bench --dataset cifar10
 expect_code 2
 expect_error '--model: expected a weights file'
+
+for twice in '--seeds 0,0' '--scenario noise,noise' '--corruption all,fog' '--method tent,tent' \
+  '--set burst=1 --set burst=2'; do
+  run bench --method source $twice --out refused
+  expect_code 2
+  expect_error 'given twice'
+done
+
+mkdir -p senseless
+sed '2s/"correct":[0-9]*/"correct":99999/' runs/records.jsonl >senseless/records.jsonl
+for command in 'bench --method source --out senseless' 'sotta report senseless'; do
+  run $command
+  expect_code 2
+  expect_error 'senseless/records.jsonl line 2: makes no sense: "correct" is 99999, expected 0 to 48'
+done
 
 run bench --method source --shard 2/2 --out refused
 expect_code 2

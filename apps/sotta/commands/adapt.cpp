@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -10,20 +12,24 @@
 #include "sotta/core/error.h"
 #include "sotta/core/output_place.h"
 #include "sotta/data/catalog.h"
+#include "sotta/engine/open_model.h"
 #include "sotta/eval/grid.h"
-#include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/out_of_memory.h"
 
 #include "commands.h"
 #include "flags.h"
 #include "image_input.h"
+#include "network_probe.h"
 #include "prediction_writer.h"
 #include "process.h"
 #include "progress_bar.h"
 
 namespace sotta::cli {
 namespace {
+
+// Of images, in pixels.
+constexpr int64_t kLargestSide = 16384;
 
 struct AdaptFlags {
   std::string model;
@@ -45,23 +51,45 @@ struct AdaptFlags {
   int64_t threads = 0;
 };
 
+void check_flags(const AdaptFlags& flags) {
+  require_at_least("--window", flags.window, 1);
+  require_within("--size", flags.input.size, 0, kLargestSide);
+  require_within("--shorter-side", flags.input.shorter_side, 0, kLargestSide);
+  require(flags.input.shorter_side == 0 || flags.input.size > 0,
+          "--shorter-side", "expected --size too, the side of what is cropped");
+  require(flags.input.shorter_side == 0 ||
+              flags.input.shorter_side >= flags.input.size,
+          "--shorter-side",
+          "expected at least --size, " + std::to_string(flags.input.size) +
+              ", got " + std::to_string(flags.input.shorter_side));
+  validate(flags.guard);
+}
+
+// What the flags say of it; nothing leaves it to the weights.
 std::optional<Normalisation> normalisation_of(const AdaptFlags& flags) {
   require(flags.mean.empty() == flags.std.empty(), "--mean and --std",
           "expected both or neither");
-  if (!flags.mean.empty())
-    return Normalisation{parse_number_list(flags.mean, "--mean"),
-                         parse_number_list(flags.std, "--std")};
+  require(flags.mean.empty() || flags.dataset.empty(), "--dataset",
+          "expected --mean and --std or this, got both");
+  if (!flags.mean.empty()) {
+    const Normalisation given{parse_number_list(flags.mean, "--mean"),
+                              parse_number_list(flags.std, "--std")};
+    check_normalisation(given, "--mean and --std");
+    return given;
+  }
   if (flags.dataset.empty()) return std::nullopt;
   const DatasetEntry& entry = find_dataset(flags.dataset);
   return Normalisation{entry.mean, entry.std};
 }
 
 std::shared_ptr<const Classifier> open_model(const AdaptFlags& flags) {
-  LoadOptions options;
+  ModelOptions options;
   options.normalisation = normalisation_of(flags);
   options.device = parse_device(flags.device);
   options.precision = parse_precision(flags.precision);
-  return load_model(flags.model, options, flags.engine);
+  probe_network(flags.model, options);
+  options.engine = flags.engine;
+  return sotta::open_model(flags.model, options);
 }
 
 // "name=value" pairs, each read as the type the method's option has.
@@ -82,14 +110,21 @@ OptionMap parse_changes(const AdaptFlags& flags, int64_t classes) {
   return changes;
 }
 
+void fail_for_unreadable(const ImageBatch::Item& item) {
+  if (!item.error.empty()) throw Error(ErrorKind::kBadFormat, item.error);
+}
+
 at::Tensor all_images(const AdaptFlags& flags, int64_t channels) {
   if (flags.source_images.empty()) return {};
   ImageInputOptions options = flags.input;
   options.path = flags.source_images;
   options.channels = channels;
+  options.strict = true;
+  require(options.path != "-", "--source-images", "cannot be standard input");
   const auto input = open_images(options);
-  require(input->total() > 0, "--source-images", "cannot be standard input");
-  return input->next(input->total()).images.to(parse_device(flags.device));
+  const ImageBatch all = input->next(input->total());
+  fail_for_unreadable(all.items.back());
+  return all.images.to(parse_device(flags.device));
 }
 
 std::unique_ptr<Adapter> prepare(const AdaptFlags& flags) {
@@ -114,57 +149,111 @@ void say_guard(ProgressBar& bar, const Adapter& adapter,
 }
 
 struct Tally {
-  int64_t images = 0;
+  int64_t lines = 0;
+  int64_t images = 0;  // that could be read
   int64_t admitted = 0;
-  bool stopped = false;
+  int64_t not_finite = 0;
+
+  int64_t unreadable() const { return lines - images; }
+
+  void add(const ImageBatch& batch, const StepResult& result) {
+    lines += static_cast<int64_t>(batch.items.size());
+    images += static_cast<int64_t>(result.verdicts.size());
+    for (size_t i = 0; i < result.verdicts.size(); ++i) {
+      if (result.verdicts[i] == Verdict::kAdmitted) ++admitted;
+      if (!is_finite(result.prediction, static_cast<int64_t>(i))) ++not_finite;
+    }
+  }
 };
 
-Tally adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
-                PredictionWriter& writer) {
+void adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
+               PredictionWriter& writer, Tally& tally) {
   const at::Device device = parse_device(flags.device);
   ProgressBar bar("images");
-  Tally tally;
   while (!interrupted()) {
     // Up to the end of the window, which a restored state may have begun.
-    const ImageBatch batch =
-        input.next(flags.window - adapter.samples() % flags.window);
-    if (batch.names.empty()) break;
-    const StepResult result = adapter.step(batch.images.to(device));
-    writer.write(batch.names, result.prediction, result.verdicts);
-    tally.images += static_cast<int64_t>(batch.names.size());
-    tally.admitted += std::count(result.verdicts.begin(), result.verdicts.end(),
-                                 Verdict::kAdmitted);
+    const ImageBatch batch = input.next(flags.window - adapter.pending());
+    if (batch.items.empty()) break;
+    StepResult result;
+    if (batch.images.defined()) result = adapter.step(batch.images.to(device));
+    tally.add(batch, result);
+    writer.write(batch.items, result.prediction, result.verdicts);
     say_guard(bar, adapter, result);
-    if (input.total() > 0) bar.show({tally.images, input.total(), ""});
+    if (flags.input.strict) fail_for_unreadable(batch.items.back());
+    if (input.total() > 0) bar.show({tally.lines, input.total(), ""});
   }
   bar.finish();
-  tally.stopped = interrupted();
-  return tally;
+  writer.close();
+}
+
+void say_summary(const Tally& tally, const Adapter& adapter) {
+  if (tally.not_finite > 0)
+    std::fprintf(stderr,
+                 "sotta: the network's answers to %lld of the images are no "
+                 "finite numbers, nothing was learnt from them\n",
+                 static_cast<long long>(tally.not_finite));
+  std::fprintf(stderr, "%lld images, %lld admitted, %lld updates%s\n",
+               static_cast<long long>(tally.images),
+               static_cast<long long>(tally.admitted),
+               static_cast<long long>(adapter.updates()),
+               interrupted() ? " (interrupted)" : "");
+}
+
+// What kept the run from being all that was asked for becomes the program's
+// last sentence. Standard input has no end that an interrupt could miss.
+void complain(const Tally& tally, const ImageInput& input) {
+  const auto of = [](int64_t some, int64_t all) {
+    return std::to_string(some) + " of " + std::to_string(all) + " images";
+  };
+  if (interrupted() && tally.lines < input.total())
+    throw CLI::RuntimeError(
+        "interrupted after " + of(tally.lines, input.total()), 1);
+  if (tally.unreadable() > 0)
+    throw CLI::RuntimeError(of(tally.unreadable(), tally.lines) +
+                                " could not be read, their lines say why",
+                            1);
 }
 
 void adapt(AdaptFlags& flags) {
-  require_at_least("--window", flags.window, 1);
+  check_flags(flags);
   for (const auto& file : {flags.state_out, flags.export_to})
     if (!file.empty()) check_writable(file);
   use_threads(flags.threads);
   const auto adapter = prepare(flags);
   flags.input.channels = adapter->model().channels();
+  flags.input.height = adapter->image_height();
+  flags.input.width = adapter->image_width();
   const auto input = open_images(flags.input);
   const auto writer = open_prediction_writer(flags.out, flags.format);
 
   catch_interrupts();
-  const Tally tally = adapt_all(flags, *adapter, *input, *writer);
-  writer->close();
-  if (!flags.state_out.empty())
-    write_snapshot(flags.state_out, adapter->snapshot());
-  if (!flags.export_to.empty())
-    write_safetensors(flags.export_to,
-                      export_weights(adapter->model(), adapter->state()));
-  std::fprintf(stderr, "%lld images, %lld admitted, %lld updates%s\n",
-               static_cast<long long>(tally.images),
-               static_cast<long long>(tally.admitted),
-               static_cast<long long>(adapter->updates()),
-               tally.stopped ? " (interrupted)" : "");
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error like others
+  // Whatever goes wrong, what was learnt until then is kept.
+  std::exception_ptr problem;
+  const auto attempt = [&](const auto& work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      if (problem)
+        std::fprintf(stderr, "sotta: %s\n", first_line(error).c_str());
+      else
+        problem = std::current_exception();
+    }
+  };
+  Tally tally;
+  attempt([&] { adapt_all(flags, *adapter, *input, *writer, tally); });
+  attempt([&] {
+    if (!flags.state_out.empty())
+      write_snapshot(flags.state_out, adapter->snapshot());
+  });
+  attempt([&] {
+    if (!flags.export_to.empty())
+      write_safetensors(flags.export_to,
+                        export_weights(adapter->model(), adapter->state()));
+  });
+  if (!problem || tally.images > 0) say_summary(tally, *adapter);
+  if (problem) std::rethrow_exception(problem);
+  complain(tally, *input);
 }
 
 void run(AdaptFlags& flags) {
@@ -175,7 +264,8 @@ void add_model_flags(CLI::App& command, AdaptFlags& flags) {
   command.add_option("--model", flags.model, "safetensors or TorchScript")
       ->required();
   command.add_option("--dataset", flags.dataset,
-                     "normalise inputs as for this dataset");
+                     "normalise inputs as for this dataset [as the weights "
+                     "say]");
   command.add_option("--mean", flags.mean,
                      "or by these means, \"0.49,0.48,0.45\"");
   command.add_option("--std", flags.std, "and these standard deviations");
@@ -193,6 +283,8 @@ void add_input_flags(CLI::App& command, AdaptFlags& flags) {
                      "resize images to this side; 0: as they are");
   command.add_option("--shorter-side", flags.input.shorter_side,
                      "resize to this first, then crop the middle");
+  command.add_flag("--strict", flags.input.strict,
+                   "stop at the first image that cannot be read");
   command.add_option("--source-images", flags.source_images,
                      "images like those the model was trained on (EATA, SoTTA "
                      "with min_confidence=-1)");

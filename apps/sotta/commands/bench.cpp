@@ -3,13 +3,14 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 
-#include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
+#include "sotta/core/threads.h"
+#include "sotta/data/catalog.h"
 #include "sotta/engine/engine.h"
 #include "sotta/eval/grid.h"
 #include "sotta/eval/run_grid.h"
@@ -19,12 +20,15 @@
 #include "commands.h"
 #include "config_file.h"
 #include "flags.h"
+#include "network_probe.h"
 #include "process.h"
 #include "progress_bar.h"
 #include "ranks.h"
 
 namespace sotta::cli {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct BenchFlags {
   std::string config;
@@ -44,6 +48,7 @@ struct BenchFlags {
   bool any_version = false;
   bool list = false;
   bool json = false;
+  std::set<std::string> given;
 };
 
 // "i/n"
@@ -82,7 +87,47 @@ Grid grid_of(const BenchFlags& flags) {
   return grid;
 }
 
-void print_cells(const std::vector<Cell>& cells) {
+// Flags that would change nothing in any of these cells.
+void check_effects(const BenchFlags& flags, const std::vector<Cell>& cells) {
+  const auto& given = flags.given;
+  const auto any = [&](auto holds) {
+    return std::any_of(cells.begin(), cells.end(), holds);
+  };
+  require_effect(
+      any([](const Cell& c) { return !c.stream.corruptions.empty(); }), given,
+      {"--severity", "--corruption-seed"}, "a corruption");
+  require_effect(
+      any([](const Cell& c) { return c.stream.corruptions == "frost"; }), given,
+      {"--frost-dir"}, "the corruption frost");
+  require_effect(any([](const Cell& c) { return !c.stream.foreign.empty(); }),
+                 given, {"--foreign"}, "the scenario near or far");
+  require_effect(
+      any([](const Cell& c) { return c.stream.scenario != "benign"; }), given,
+      {"--foreign-count", "--foreign-share", "--burst"},
+      "a scenario with foreign images");
+  require_effect(
+      any([](const Cell& c) { return c.stream.order == "dirichlet"; }), given,
+      {"--concentration"}, "--order dirichlet");
+  require_effect(!parse_device(flags.device).is_cpu(), given,
+                 {"--replay", "--tune"}, "a GPU");
+}
+
+Json describe(const Cell& cell) {
+  return {{"dataset", cell.dataset},
+          {"model", cell.model},
+          {"scenario", cell.stream.scenario},
+          {"corruption", cell.stream.corruptions},
+          {"method", cell.method},
+          {"variant", cell.variant},
+          {"seed", cell.stream.seed}};
+}
+
+void print_cells(const std::vector<Cell>& cells, bool as_json) {
+  if (as_json) {
+    for (const Cell& cell : cells)
+      std::cout << describe(cell).dump() << "\n";
+    return;
+  }
   for (const Cell& cell : cells)
     std::printf(
         "%s\t%s\t%s\t%s\t%s\tseed %lld\n", cell.dataset.c_str(),
@@ -93,39 +138,65 @@ void print_cells(const std::vector<Cell>& cells) {
         static_cast<long long>(cell.stream.seed));
 }
 
-// "sotta 81.2, tent 52.1": the mean accuracies so far.
-std::string averages(const GridProgress& progress) {
-  std::string text;
+double mean(const RowAverage& row) {
+  return row.sum / static_cast<double>(row.cells);
+}
+
+// "1 running at window 57 of 157; sotta 81.2, tent 52.1": what runs, and the
+// mean accuracies so far.
+std::string note_of(const GridProgress& progress) {
+  const RunningCells& running = progress.running;
+  std::string text = std::to_string(running.cells) + " running at window " +
+                     std::to_string(running.windows_done) + " of " +
+                     std::to_string(running.windows);
+  if (running.cells == 0) text.clear();
+  const char* separator = text.empty() ? "" : "; ";
   for (const auto& [name, row] : progress.rows) {
     char number[32];
-    std::snprintf(number, sizeof number, " %.1f",
-                  row.sum / static_cast<double>(row.cells));
-    text += (text.empty() ? "" : ", ") + name + number;
+    std::snprintf(number, sizeof number, " %.1f", mean(row));
+    text += separator + name + number;
+    separator = ", ";
   }
   return text;
 }
 
-void print_summary(const GridOutcome& outcome, const RecordFolder& records) {
-  const GridProgress& progress = outcome.progress;
+void print_averages(const GridProgress& progress) {
   for (const auto& [name, row] : progress.rows)
     std::printf("%-32s accuracy %6.2f %%  over %lld cells\n", name.c_str(),
-                row.sum / static_cast<double>(row.cells),
-                static_cast<long long>(row.cells));
+                mean(row), static_cast<long long>(row.cells));
+}
+
+void print_summary(const GridOutcome& outcome, const RecordFolder& records) {
+  const GridProgress& progress = outcome.progress;
   std::printf("%lld of %lld cells recorded, %lld of them before; %s\n",
               static_cast<long long>(progress.earlier + progress.done),
               static_cast<long long>(progress.cells),
               static_cast<long long>(progress.earlier), records.file().c_str());
 }
 
-void print_json(const GridOutcome& outcome, const RecordFolder& records) {
-  nlohmann::ordered_json object;
+void print_json(const GridOutcome& outcome, const RecordFolder& records,
+                bool with_averages) {
+  Json object;
   object["cells"] = outcome.progress.cells;
   object["earlier"] = outcome.progress.earlier;
   object["done"] = outcome.progress.done;
   object["failures"] = outcome.failures;
   object["stopped"] = outcome.stopped;
+  if (with_averages) {
+    auto& averages = object["averages"] = nlohmann::ordered_json::object();
+    for (const auto& [name, row] : outcome.progress.rows)
+      averages[name] = {{"accuracy", mean(row)}, {"cells", row.cells}};
+  }
   object["file"] = records.file().string();
   std::cout << object.dump() << "\n";
+}
+
+// Of several processes one has the averages, those of the grid.
+void print_outcome(const GridOutcome& outcome, const RecordFolder& records,
+                   bool json, bool with_averages) {
+  if (json) return print_json(outcome, records, with_averages);
+  if (with_averages) print_averages(outcome.progress);
+  print_summary(outcome, records);
 }
 
 // What kept the grid from being finished becomes the program's last sentence.
@@ -155,8 +226,7 @@ std::string writer_of(const std::optional<Share>& share,
 
 WorkbenchOptions workbench_of(const BenchFlags& flags) {
   const int64_t threads = use_threads(flags.threads);
-  at::set_num_threads(
-      static_cast<int>(std::max<int64_t>(1, threads / flags.jobs)));
+  use_threads(std::max<int64_t>(1, threads / flags.jobs));
   WorkbenchOptions options;
   options.data_root = data_root(flags.data);
   options.device = parse_device(flags.device);
@@ -170,6 +240,17 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   return options;
 }
 
+void probe_models(const std::vector<Cell>& cells) {
+  std::set<std::string> probed;
+  for (const Cell& cell : cells) {
+    if (!probed.insert(cell.model).second) continue;
+    const DatasetEntry& entry = find_dataset(cell.dataset);
+    LoadOptions options;
+    options.normalisation = Normalisation{entry.mean, entry.std};
+    probe_network(cell.model, options);
+  }
+}
+
 void run(const BenchFlags& flags) {
   auto cells = expand(grid_of(flags));
   std::optional<RankOptions> ranks;
@@ -180,9 +261,11 @@ void run(const BenchFlags& flags) {
     share = parse_share(flags.shard);
     cells = shard(cells, share->i, share->n);
   }
-  if (flags.list) return print_cells(cells);
+  check_effects(flags, cells);
+  if (flags.list) return print_cells(cells, flags.json);
 
-  require_at_least("--jobs", flags.jobs, 1);
+  require_threads("--jobs", flags.jobs, 1);
+  probe_models(cells);
   Workbench bench(workbench_of(flags));
   RecordFolder records(flags.out, writer_of(share, ranks), flags.any_version);
   std::optional<TunedConvolutions> tuned;
@@ -194,14 +277,12 @@ void run(const BenchFlags& flags) {
   ProgressBar bar("cells");
   const GridOutcome outcome = run_grid(
       cells, flags.jobs, bench, records, *claims, [&](const GridProgress& now) {
-        bar.show({now.done, now.cells - now.earlier, averages(now)});
+        bar.show({now.done, now.cells - now.earlier, note_of(now)},
+                 now.running.share);
         return !interrupted();
       });
   bar.finish();
-  if (flags.json)
-    print_json(outcome, records);
-  else
-    print_summary(outcome, records);
+  print_outcome(outcome, records, flags.json, !ranks || ranks->rank == 0);
   complain(outcome);
 }
 
@@ -259,12 +340,14 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
                      "i/n: the i-th of n shares, from 0");
   command
       .add_option("--lost-after", flags.lost_after,
-                  "seconds without a sign of life that a rank is given")
+                  "seconds without a sign of life that a rank is given, rank 0 "
+                  "also at the start")
       ->capture_default_str();
   command.add_flag("--any-version", flags.any_version,
                    "continue records of another version");
   command.add_flag("--list", flags.list, "print the cells and run none");
-  command.add_flag("--json", flags.json, "print the outcome as JSON");
+  command.add_flag("--json", flags.json,
+                   "print the outcome as JSON; with --list, a line per cell");
 }
 
 }  // namespace
@@ -278,6 +361,7 @@ void add_bench(CLI::App& program) {
   add_grid_flags(*command, *flags);
   add_run_flags(*command, *flags);
   command->callback([command, flags] {
+    flags->given = given_flags(*command);
     if (!flags->config.empty()) read_config_file(flags->config, *command);
     run(*flags);
   });

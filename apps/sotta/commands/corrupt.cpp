@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,7 @@
 #include "flags.h"
 #include "process.h"
 #include "progress_bar.h"
+#include "standard_streams.h"
 
 namespace sotta::cli {
 namespace {
@@ -41,6 +43,7 @@ struct CorruptFlags {
   std::string device = "cpu";
   int64_t threads = 0;
   CorruptionOptions options;
+  std::set<std::string> given;
 };
 
 std::vector<std::string> chosen_kinds(const std::vector<std::string>& words) {
@@ -62,7 +65,7 @@ std::vector<std::string> chosen_kinds(const std::vector<std::string>& words) {
 std::vector<int64_t> chosen_severities(const std::string& word) {
   if (word == "all") return {1, 2, 3, 4, 5};
   const auto severity =
-      std::get<int64_t>(parse_option("severity", word, int64_t{0}));
+      std::get<int64_t>(parse_option("--severity", word, int64_t{0}));
   check_severity(severity);
   return {severity};
 }
@@ -119,7 +122,6 @@ bool already_there(const fs::path& path, const std::vector<int64_t>& shape) {
 void write_files(const CorruptFlags& flags, const Dataset& clean,
                  const std::vector<std::string>& kinds, CorruptedFile file) {
   catch_interrupts();
-  const at::Device device = parse_device(flags.device);
   const fs::path folder = flags.out;
   make_folder(folder);
   FolderSettings(flags, file).claim(folder);
@@ -137,7 +139,8 @@ void write_files(const CorruptFlags& flags, const Dataset& clean,
     const bool kept = already_there(path, shape);
     const bool done =
         kept || write_corrupted(
-                    clean, file, device, path, [&](const Progress& progress) {
+                    clean, file, parse_device(flags.device), path,
+                    [&](const Progress& progress) {
                       bar.show({before + progress.done, total, progress.note});
                       return !interrupted();
                     });
@@ -147,6 +150,7 @@ void write_files(const CorruptFlags& flags, const Dataset& clean,
           "interrupted; the finished files stay, and the same command goes on",
           1);
     std::cout << path.string() << (kept ? ": kept, made before\n" : "\n");
+    flush_output();
     before += shape[0];
   }
 }
@@ -175,7 +179,11 @@ void run(const CorruptFlags& flags) {
   CorruptedFile file;
   file.options = flags.options;
   file.severities = chosen_severities(flags.severity);
-  require_at_least("limit", flags.limit, 0);
+  require(!flags.out.empty() || parse_device(flags.device).is_cpu(), "--device",
+          "has no effect without --out, a sheet is made on the CPU");
+  require_effect(std::count(kinds.begin(), kinds.end(), "frost"), flags.given,
+                 {"--frost-dir"}, "the kind frost");
+  require_at_least("--limit", flags.limit, 0);
 
   use_threads(flags.threads);
   const auto clean =
@@ -218,7 +226,10 @@ void add_corrupt(CLI::App& program) {
   command->add_option("--split", flags->split, "test or train")
       ->capture_default_str();
   add_device_flags(*command, flags->device, flags->threads);
-  command->callback([flags] { run(*flags); });
+  command->callback([command, flags] {
+    flags->given = given_flags(*command);
+    run(*flags);
+  });
 }
 
 }  // namespace sotta::cli

@@ -16,6 +16,7 @@
 #include "data_get.h"
 #include "flags.h"
 #include "process.h"
+#include "standard_streams.h"
 
 namespace sotta::cli {
 namespace {
@@ -140,7 +141,8 @@ void print_check(const json& check) {
             << check["path"].get<std::string>();
   if (check["state"] == "damaged")
     std::cout << ": " << check["problem"].get<std::string>();
-  std::cout << std::endl;
+  std::cout << "\n";
+  flush_output();
 }
 
 // Prints as it goes: reading a large dataset takes a while.
@@ -185,16 +187,23 @@ void check_datasets(const DataFlags& flags) {
 
 void get_datasets(const DataFlags& flags) {
   const fs::path root = data_root(flags.root);
+  json outcomes = json::array();
   for (const DatasetEntry& entry : chosen_datasets(flags)) {
     const bool fetched = get_dataset(entry, root, [&](const std::string& step) {
       std::cerr << entry.name << ": " << step << "\n";
     });
     const fs::path first =
         locate(entry, entry.splits.front().files.front(), root);
+    outcomes.push_back({{"dataset", entry.name},
+                        {"fetched", fetched},
+                        {"folder", first.parent_path().string()}});
+    if (flags.as_json) continue;
     std::cout << entry.name << ": "
               << (fetched ? "verified and in place: " : "already in place: ")
               << first.parent_path().string() << "\n";
+    flush_output();
   }
+  if (flags.as_json) std::cout << outcomes.dump(2) << "\n";
 }
 
 }  // namespace

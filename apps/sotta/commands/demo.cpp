@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <memory>
 
-#include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 
 #include "sotta/core/error.h"
@@ -73,7 +72,7 @@ std::vector<RunRecord> run_side_by_side(const DemoFlags& flags,
 
   LiveBoard board(flags.methods);
   std::vector<RunResult> results(cells.size());
-  at::set_num_threads(static_cast<int>(std::max<int64_t>(1, threads / count)));
+  use_threads(std::max<int64_t>(1, threads / count));
   run_in_threads(count, count, [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
     results[at] = run_cell(cells[at], bench, [&](const Progress& progress) {

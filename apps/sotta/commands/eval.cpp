@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include <ATen/Parallel.h>
 
@@ -12,8 +14,8 @@
 #include "sotta/corrupt/corruption.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
+#include "sotta/engine/open_model.h"
 #include "sotta/eval/evaluate.h"
-#include "sotta/eval/load_model.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/out_of_memory.h"
 #include "sotta/record/record_file.h"
@@ -21,8 +23,10 @@
 
 #include "commands.h"
 #include "flags.h"
+#include "network_probe.h"
 #include "process.h"
 #include "progress_bar.h"
+#include "standard_streams.h"
 
 namespace sotta::cli {
 namespace {
@@ -43,15 +47,26 @@ struct EvalFlags {
   int64_t severity = kMaxSeverity;
   int64_t corruption_seed = 0;
   std::string frost_dir;
+  std::set<std::string> given;
 };
+
+void check_effects(const EvalFlags& flags,
+                   const std::vector<std::string>& corruptions) {
+  require_effect(!flags.corruption.empty(), flags.given,
+                 {"--severity", "--corruption-seed"}, "--corruption");
+  require_effect(std::count(corruptions.begin(), corruptions.end(), "frost"),
+                 flags.given, {"--frost-dir"}, "the corruption frost");
+}
 
 std::unique_ptr<Classifier> open_model(const EvalFlags& flags) {
   const DatasetEntry& entry = find_dataset(flags.dataset);
-  LoadOptions options;
-  options.normalisation = Normalisation{entry.mean, entry.std};
+  ModelOptions options;
+  options.default_normalisation = Normalisation{entry.mean, entry.std};
   options.device = parse_device(flags.device);
   options.precision = parse_precision(flags.precision);
-  return load_model(flags.model, options, flags.engine);
+  probe_network(flags.model, options);
+  options.engine = flags.engine;
+  return sotta::open_model(flags.model, options);
 }
 
 StreamDomain open_images(const EvalFlags& flags,
@@ -122,7 +137,6 @@ void print_summary(const RunRecord& record) {
       static_cast<long long>(record.correct),
       static_cast<long long>(record.samples), record.images_per_second,
       static_cast<double>(record.peak_memory_bytes) / 1e6);
-  std::fflush(stdout);
 }
 
 RunRecord run_one(const EvalFlags& flags, const Classifier& model,
@@ -148,9 +162,10 @@ void evaluate(const EvalFlags& flags) {
     make_folder(std::filesystem::path(flags.record).parent_path());
     check_writable(flags.record);
   }
+  const auto corruptions = parse_corruptions(flags.corruption);
+  check_effects(flags, corruptions);
   use_threads(flags.threads);
   const auto model = open_model(flags);
-  const auto corruptions = parse_corruptions(flags.corruption);
   catch_interrupts();
   double sum = 0;
   for (const std::string& corruption : corruptions) {
@@ -161,6 +176,7 @@ void evaluate(const EvalFlags& flags) {
       std::cout << to_json(record) << std::endl;
     else
       print_summary(record);
+    flush_output();  // nobody may be listening any more
   }
   const auto count = corruptions.size();
   if (count > 1 && !flags.json)
@@ -200,7 +216,10 @@ void add_eval(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--frost-dir", flags->frost_dir,
                       "folder with the frost photographs");
-  command->callback([flags] { run(*flags); });
+  command->callback([command, flags] {
+    flags->given = given_flags(*command);
+    run(*flags);
+  });
 }
 
 }  // namespace sotta::cli

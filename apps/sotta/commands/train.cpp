@@ -20,6 +20,7 @@
 #include "sotta/nn/out_of_memory.h"
 #include "sotta/nn/precision.h"
 #include "sotta/record/record_file.h"
+#include "sotta/record/run_identity.h"
 #include "sotta/train/checkpoint.h"
 
 #include "commands.h"
@@ -63,10 +64,10 @@ fs::path record_file(const TrainFlags& flags) {
 }
 
 void check_flags(const TrainFlags& flags) {
-  require_at_least("width", flags.width, 0);
-  require_at_least("checkpoint-every", flags.checkpoint_every, 1);
-  require_at_least("test-every", flags.test_every, 0);
-  require_at_least("memory-gb", flags.memory_gb, 1);
+  require_within("--width", flags.width, 0, 1 << 12);
+  require_at_least("--checkpoint-every", flags.checkpoint_every, 1);
+  require_at_least("--test-every", flags.test_every, 0);
+  require_within("--memory-gb", flags.memory_gb, 1, 1 << 20);
 }
 
 // Before the training, not after it.
@@ -197,6 +198,7 @@ class TrainRun {
                   checkpoint_file_.string() + ": " + error.what());
     }
     seconds_ = checkpoint.seconds;
+    was_done_ = trainer_->done();
   }
 
   [[noreturn]] void stop() const {
@@ -234,9 +236,20 @@ class TrainRun {
     const RunRecord record = make_record(result, threads);
     describe(record, weights.metadata);
     write_safetensors(flags_.out, weights);
-    append_record(record_file(flags_), record);
+    if (!is_recorded(record)) append_record(record_file(flags_), record);
     fs::remove(checkpoint_file_);
     return record;
+  }
+
+  // Killed last time after the record was written, and before the checkpoint
+  // was removed?
+  bool is_recorded(const RunRecord& record) const {
+    const fs::path file = record_file(flags_);
+    if (!was_done_ || !fs::exists(file)) return false;
+    const auto records = read_records(file);
+    return !records.empty() && records.back().model == record.model &&
+           records.back().series == record.series &&
+           run_identity(records.back()) == run_identity(record);
   }
 
   void describe(const RunRecord& record,
@@ -298,7 +311,8 @@ class TrainRun {
   std::unique_ptr<Classifier> model_;
   std::unique_ptr<Trainer> trainer_;
   OptionMap run_;
-  double seconds_ = 0;  // spent on training, earlier sittings included
+  bool was_done_ = false;  // all steps were made in earlier sittings
+  double seconds_ = 0;     // spent on training, earlier sittings included
 };
 
 void print_summary(const TrainFlags& flags, const RunRecord& record) {
@@ -314,6 +328,7 @@ void print_summary(const TrainFlags& flags, const RunRecord& record) {
 
 void run(const TrainFlags& flags) {
   const int64_t threads = use_threads(flags.threads);
+  use_blas_threads(1);  // gradients of weights: a product per image
   check_flags(flags);
   check_place(flags.out, record_file(flags));
   catch_interrupts();
@@ -363,7 +378,11 @@ void add_train(CLI::App& program) {
                       "file of JSON lines to append the record to "
                       "[<out>.record.jsonl]");
   command->add_flag("--json", flags->json, "print the record as JSON");
-  command->callback([flags] { run(*flags); });
+  command->callback([command, flags] {
+    require_effect(!parse_device(flags->device).is_cpu(), given_flags(*command),
+                   {"--replay"}, "a GPU");
+    run(*flags);
+  });
 }
 
 }  // namespace sotta::cli

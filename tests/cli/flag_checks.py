@@ -1,0 +1,528 @@
+"""What every flag of every command changes, compared with a second computation.
+
+Each check names the flags it is for. A flag that `sotta VERB --help` lists and no check
+names is a failure: whoever adds a flag adds what it changes. Run by flags_test.sh in an
+empty folder; SOTTA_BIN and SOTTA_ROOT as for the other scripts.
+"""
+import glob
+import json
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+import traceback
+
+import reference as ref
+
+# Some virtual machines announce matrix units (AMX) that they do not have.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+SOTTA, ROOT = os.environ["SOTTA_BIN"], os.environ["SOTTA_ROOT"]
+CHECKS = []  # (verb, flags, function)
+
+# Checked by other scripts in this folder, which must name the flag.
+ELSEWHERE = {
+    ("data", "--data"): "data_test.sh",
+    ("data", "--json"): "data_test.sh",
+    ("bench", "--any-version"): "bench_test.sh",
+    ("bench", "--lost-after"): "ranks_test.sh",
+    ("train", "--resume"): "train_test.sh",
+    ("train", "--checkpoint-every"): "train_test.sh",
+    ("train", "--test-every"): "train_test.sh",
+    ("adapt", None): "adapt*_test.*",  # all of them
+}
+# Not checked from outside: (verb, flag) -> why.
+UNCHECKED = {
+    ("corrupt", "--jpeg85"): "images of 28 x 28 are not large; tests/corrupt/corruption_test.cpp",
+    ("train", "--memory-gb"): "a GiB is the least; tests/train/training_set_test.cpp",
+    ("train", "--replay"): "needs a GPU; refused without one",
+    ("bench", "--replay"): "needs a GPU; refused without one",
+    ("bench", "--tune"): "needs a GPU; refused without one",
+}
+for missing in "--device --engine --guard-max-admitted-share --guard-min-admitted-share --low-memory".split():
+    UNCHECKED["adapt", missing] = "not yet; tests/adapt has the methods and guards"
+
+
+def check(verb, flags):
+    def register(function):
+        CHECKS.append((verb, flags.split(), function))
+        return function
+    return register
+
+
+def run(*arguments, code=0):
+    """Standard output of a call that must end with this code."""
+    done = subprocess.run([SOTTA, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == code, f"sotta {' '.join(map(str, arguments))}: exit code {done.returncode}, expected {code}: {done.stderr}"
+    return done.stdout
+
+
+def refusal(*arguments, code=2):
+    """Standard error of a call that must be refused."""
+    done = subprocess.run([SOTTA, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == code, f"sotta {' '.join(map(str, arguments))}: exit code {done.returncode}, expected {code}"
+    return done.stderr
+
+
+def expect(found, expected, what):
+    assert found == expected, f"{what}: expected {expected}, got {found}"
+
+
+def lines(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+class Fixture:
+    """Sixteen test and twelve training images under the names of two datasets that differ
+    in means. Labels are what `net` says, but for each fourth of Fashion-MNIST's."""
+
+    def __init__(self):
+        self.test, self.train = ref.random_images(16, 1), ref.random_images(12, 2)
+        self.net = ref.balance(ref.random_network(1), self.test[:8], *ref.MEANS["fashion-mnist"])
+        self.other = ref.balance(ref.random_network(4), self.test[:8], *ref.MEANS["fashion-mnist"])
+        ref.write_safetensors("net0.safetensors", self.net)
+        ref.write_safetensors("net1.safetensors", self.other)
+        self.answers = {}
+        self.labels = {}
+        for dataset, means in ref.MEANS.items():
+            for part, images in ("t10k", self.test), ("train", self.train):
+                answers = ref.predict(self.net, images, *means)
+                self.answers[dataset, part] = answers
+                labels = list(answers)
+                if dataset == "fashion-mnist":
+                    labels = [(label + 1) % 10 if i % 4 == 0 else label for i, label in enumerate(labels)]
+                self.labels[dataset, part] = labels
+                ref.write_idx("root", dataset, part, images, labels)
+
+    def correct(self, net, images, dataset="fashion-mnist", labels=None):
+        answers = ref.predict(net, images, *ref.MEANS[dataset])
+        return ref.agreement(answers, labels or self.labels[dataset, "t10k"])
+
+
+def contrast(image, severity):
+    """The corruption that draws nothing: towards the mean by a factor."""
+    factor = [0.75, 0.5, 0.4, 0.3, 0.15][severity - 1]
+    mean = sum(image) / (255 * len(image))
+    return bytes(int(min(1, max(0, (x / 255 - mean) * factor + mean)) * 255) for x in image)
+
+
+def corrupted(path):
+    (count, height, width, channels), content = ref.read_npy(path)
+    size = height * width * channels
+    # Grey images are stored as they are or as three equal channels.
+    return [content[i * size:(i + 1) * size:channels] for i in range(count)]
+
+
+EVAL = ["eval", "--data", "root", "--json", "--dataset", "fashion-mnist"]
+
+
+def evaluate(*arguments):
+    return json.loads(run(*EVAL, *arguments))
+
+
+@check("eval", "--model --data --json")
+def models_and_data(fix):
+    for name, net in ("net0", fix.net), ("net1", fix.other):
+        record = evaluate("--model", name + ".safetensors")
+        expect((record["samples"], record["correct"]), (16, fix.correct(net, fix.test)), name)
+        expect(record["accuracy"], 100 * record["correct"] / 16, "accuracy")
+    assert fix.correct(fix.net, fix.test) == 12 != fix.correct(fix.other, fix.test)
+
+
+@check("eval", "--dataset")
+def means_of_the_dataset(fix):
+    wrong = ref.agreement(fix.answers["mnist", "t10k"], fix.answers["fashion-mnist", "t10k"])
+    assert wrong < 10, "the means make no difference, choose another network"
+    record = json.loads(run("eval", "--data", "root", "--json", "--dataset", "mnist", "--model", "net0.safetensors"))
+    expect(record["correct"], 16, "correct with the means of mnist")
+
+
+@check("eval", "--split --limit --batch --record --threads --engine")
+def splits_limits_and_records(fix):
+    record = evaluate("--model", "net0.safetensors", "--split", "train", "--limit", 7, "--batch", 3, "--threads", 1,
+                      "--engine", "libtorch", "--record", "eval.jsonl")
+    expect((record["samples"], record["correct"]), (7, ref.agreement(fix.answers["fashion-mnist", "train"][:7],
+                                                                    fix.labels["fashion-mnist", "train"])), "the first seven")
+    expect((record["threads"], record["engine"], record["options"]["batch"]), (1, "libtorch", 3), "threads, engine, batch")
+    expect(lines("eval.jsonl"), [record], "the record")
+
+
+@check("eval", "--corruption --severity")
+def corruptions(fix):
+    expected = {severity: fix.correct(fix.net, [contrast(image, severity) for image in fix.test]) for severity in (2, 5)}
+    record = evaluate("--model", "net0.safetensors", "--corruption", "contrast", "--severity", 2)
+    expect((record["correct"], record["severity"]), (expected[2], 2), "contrast 2")
+    text = run("eval", "--data", "root", "--dataset", "fashion-mnist", "--model", "net0.safetensors", "--corruption", "contrast,brightness")
+    single = [float(number) for number in re.findall(r"accuracy ([0-9.]+) %.*images/s", text)]
+    average = float(re.search(r"average of 2 corruptions: accuracy ([0-9.]+) %", text)[1])
+    expect(single[0], 100 * expected[5] / 16, "contrast 5, the default")
+    assert abs(average - sum(single) / 2) < 0.006, (average, single)
+    for flag in "--severity", "--corruption-seed":
+        assert f"{flag}: has no effect without --corruption" in refusal(*EVAL, "--model", "net0.safetensors", flag, 1)
+
+
+@check("eval", "--corruption-seed")
+def seeds_of_corruptions(fix):
+    kind = ["--severity", 1]
+    images = {}
+    for seed in 3, 4:
+        run("corrupt", "--data", "root", "--dataset", "fashion-mnist", "--kind", "shot_noise", *kind, "--seed", seed, "--out", f"noise{seed}")
+        images[seed] = corrupted(f"noise{seed}/shot_noise.npy")
+    labels = ref.predict(fix.net, images[4], *ref.MEANS["fashion-mnist"])
+    assert fix.correct(fix.net, images[3], labels=labels) < 16, "the seed makes no difference, choose another kind"
+    ref.write_idx("seeded", "fashion-mnist", "t10k", fix.test, labels)
+    record = json.loads(run("eval", "--data", "seeded", "--json", "--dataset", "fashion-mnist", "--model", "net0.safetensors",
+                            "--corruption", "shot_noise", *kind, "--corruption-seed", 4))
+    expect(record["correct"], 16, "images drawn with seed 4")
+    cells(fix, "--data", "seeded", "--method", "source", "--scenario", "benign", "--corruption", "shot_noise", *kind,
+          "--corruption-seed", 4, "--out", "seeded_bench")
+    expect(lines("seeded_bench/records.jsonl")[0]["correct"], 16, "bench, images drawn with seed 4")
+
+
+@check("eval", "--frost-dir --device --precision --low-memory")
+def what_eval_needs(fix):
+    model = ["--model", "net0.safetensors"]
+    assert "nowhere" in refusal(*EVAL, *model, "--corruption", "frost", "--frost-dir", "nowhere")
+    assert "--frost-dir: has no effect without the corruption frost" in refusal(
+        *EVAL, *model, "--corruption", "fog", "--frost-dir", "nowhere")
+    assert "cuda:99" in refusal(*EVAL, *model, "--device", "cuda:99")
+    assert "tf32 is a format of GPUs" in refusal(*EVAL, *model, "--precision", "tf32")
+    assert "low_memory: is an option of the fused engine" in refusal(
+        *EVAL, *model, "--engine", "libtorch", "--low-memory", "true")
+    expect(evaluate(*model, "--precision", "bf16")["options"]["precision"], "bf16", "precision")
+
+
+CORRUPT = ["corrupt", "--dataset", "fashion-mnist", "--data", "root"]
+
+
+@check("corrupt", "--dataset --data --kind --severity --limit --out --split --threads")
+def corrupted_files(fix):
+    run(*CORRUPT, "--kind", "contrast", "--severity", 2, "--limit", 5, "--out", "test2", "--threads", 1)
+    expect(corrupted("test2/contrast.npy"), [contrast(image, 2) for image in fix.test[:5]], "contrast 2")
+    expect(ref.read_npy("test2/labels.npy"), ((5,), bytes(fix.labels["fashion-mnist", "t10k"][:5])), "labels")
+    run(*CORRUPT, "--kind", "contrast", "--split", "train", "--out", "train")
+    expect(corrupted("train/contrast.npy"), [contrast(image, s) for s in range(1, 6) for image in fix.train], "all severities")
+    expect(sorted(os.listdir("train")), ["contrast.npy", "labels.npy", "settings.json"], "files")
+
+
+@check("corrupt", "--seed")
+def noise(fix):
+    clean = b"".join(fix.test)
+    found = {}
+    for seed in 0, 7:
+        run(*CORRUPT, "--kind", "gaussian_noise", "--severity", 5, "--seed", seed, "--out", f"gauss{seed}")
+        found[seed] = b"".join(corrupted(f"gauss{seed}/gaussian_noise.npy"))
+        # Where nothing is cut off, a deviation of 0.10.
+        differences = [(a - b) / 255 for a, b in zip(found[seed], clean) if 100 < b < 155]
+        deviation = math.sqrt(sum(d * d for d in differences) / len(differences))
+        assert 0.08 < deviation < 0.12, deviation
+    same = sum(a == b for a, b in zip(found[0], found[7])) / len(clean)
+    assert same < 0.7, f"{same} of the pixels are equal with another seed"
+
+
+@check("corrupt", "--sheet --device --frost-dir")
+def sheets(fix):
+    assert "--device: has no effect without --out" in refusal(*CORRUPT, "--sheet", "s.png", "--device", "cuda:0") or \
+        "cuda" in refusal(*CORRUPT, "--sheet", "s.png", "--device", "cuda:0")
+    assert "nonsense" in refusal(*CORRUPT, "--sheet", "s.png", "--device", "nonsense")
+    assert "--frost-dir: has no effect without the kind frost" in refusal(
+        *CORRUPT, "--kind", "fog", "--out", "x", "--frost-dir", "nowhere")
+    assert "nowhere" in refusal(*CORRUPT, "--kind", "frost", "--out", "y", "--frost-dir", "nowhere")
+    if json.loads(run("info", "--json"))["parts"]["png"]:
+        for kinds in 1, 2:
+            run(*CORRUPT, "--kind", "fog,contrast"[:3 if kinds == 1 else None], "--severity", 3, "--sheet", f"sheet{kinds}.png")
+        heights = [struct.unpack(">II", open(f"sheet{kinds}.png", "rb").read()[16:24])[1] for kinds in (1, 2)]
+        assert heights[1] > heights[0], heights
+
+
+@check("convert", "--mean --std --half --strip --drop-batch-counts --json --key")
+def converted_weights(fix):
+    tensors = {"module." + name: value for name, value in fix.net.items()}
+    tensors["module.bn1.num_batches_tracked"] = ([1], [3.0])
+    ref.write_safetensors("wrapped.safetensors", tensors)
+    out = json.loads(run("convert", "wrapped.safetensors", "plain.safetensors", "--strip", "module.", "--drop-batch-counts",
+                         "--mean", "0.25", "--std", "0.75", "--json"))
+    found, metadata = ref.read_safetensors("plain.safetensors")
+    expect({name: value[:2] for name, value in found.items()},
+           {name: (shape, list(struct.unpack(f"{len(v)}f", struct.pack(f"{len(v)}f", *v)))) for name, (shape, v) in fix.net.items()}, "tensors")
+    expect((metadata["mean"], metadata["std"]), ("0.25", "0.75"), "normalisation")
+    expect(out["parameters"], sum(len(v) for name, (_, v) in fix.net.items() if "running" not in name), "parameters")
+    run("convert", "plain.safetensors", "half.safetensors", "--half")
+    for name, (shape, values, dtype) in ref.read_safetensors("half.safetensors")[0].items():
+        expect(dtype, "F32" if len(shape) == 1 else "F16", name)
+        if len(shape) > 1:
+            expect(values, list(struct.unpack(f"{len(values)}e", struct.pack(f"{len(values)}e", *found[name][1]))), name)
+    two = ROOT + "/tests/golden/checkpoints/two_models.pth"
+    keys = [json.loads(run("convert", two, f"{key}.safetensors", "--key", key, "--json"))["key"] for key in ("model", "net")]
+    expect(keys, ["model", "net"], "keys")
+    # The means that were written are those that are used, whatever the dataset's are.
+    wrong = fix.correct(fix.net, fix.test)
+    answers = ref.predict(fix.net, fix.test, 0.25, 0.75)
+    right = ref.agreement(answers, fix.labels["fashion-mnist", "t10k"])
+    assert right != wrong, "the means make no difference"
+    expect(evaluate("--model", "plain.safetensors")["correct"], right, "correct with the means of the file")
+
+
+BENCH = ["bench", "--dataset", "fashion-mnist", "--data", "root", "--model", "net{seed}.safetensors", "--corruption", "none"]
+
+
+def cells(fix, *arguments, code=0):
+    """Runs bench with the usual settings, where the call does not say otherwise."""
+    usual = [BENCH[0]] + [word for i in range(1, len(BENCH), 2) if BENCH[i] not in arguments for word in BENCH[i:i + 2]]
+    return run(*usual, *arguments, code=code)
+
+
+@check("bench", "--model --seeds --data --out --threads --engine --json --read-ahead")
+def models_of_seeds(fix):
+    outcome = json.loads(cells(fix, "--method", "source", "--scenario", "benign", "--seeds", "0,1", "--out", "seeds", "--threads", 1,
+                               "--engine", "libtorch", "--read-ahead", 1, "--json"))
+    expect((outcome["cells"], outcome["done"], outcome["failures"], outcome["file"]), (2, 2, [], "seeds/records.jsonl"), "outcome")
+    for record, net in zip(lines("seeds/records.jsonl"), (fix.net, fix.other)):
+        expect(record["correct"], fix.correct(net, fix.test), record["model"])
+        expect((record["model"], record["threads"], record["engine"]), (f"net{record['seed']}.safetensors", 1, "libtorch"), "of the record")
+
+
+@check("bench", "--dataset --corruption --severity --corruption-seed --method --jobs")
+def accuracy_of_cells(fix):
+    text = cells(fix, "--method", "source,bn_stats", "--scenario", "benign,noise", "--corruption", "contrast,none", "--severity", 2,
+                 "--out", "contrast", "--jobs", 2)
+    expected = {"contrast": fix.correct(fix.net, [contrast(image, 2) for image in fix.test]), "": fix.correct(fix.net, fix.test)}
+    records = lines("contrast/records.jsonl")
+    expect(len(records), 8, "cells")
+    for record in records:
+        if record["method"] == "source":
+            expect(record["correct"], expected[record["corruption"]], record["corruption"])
+    for method in "source", "bn_stats":
+        accuracies = [record["accuracy"] for record in records if record["method"] == method]
+        printed = re.search(rf"^{method} +accuracy +([0-9.]+) %  over 4 cells$", text, re.M)
+        assert printed and abs(float(printed[1]) - sum(accuracies) / 4) < 0.006, (text, accuracies)
+    cells(fix, "--method", "source", "--scenario", "benign", "--dataset", "mnist", "--out", "mnist")
+    expect(lines("mnist/records.jsonl")[0]["correct"], 16, "correct with the means of mnist")
+    for flag in "--severity", "--corruption-seed":
+        assert "has no effect without a corruption" in refusal(*BENCH, flag, 1, "--list")
+
+
+@check("bench", "--limit --window --whole-windows --foreign-count --foreign-share --foreign --scenario --burst")
+def streams(fix):
+    def series(name, *arguments):
+        cells(fix, "--method", "source", "--out", name, *arguments)
+        record = lines(name + "/records.jsonl")[0]
+        return record["samples"], record["foreign"], record["series"]["samples"], record["series"].get("foreign")
+    expect(series("windows", "--scenario", "benign", "--limit", 10, "--window", 4)[0::2], (10, [4, 4, 2]), "windows of four")
+    expect(series("whole", "--scenario", "benign", "--limit", 10, "--window", 4, "--whole-windows", "true")[0::2], (8, [4, 4]), "whole windows")
+    expect(series("count", "--scenario", "noise", "--foreign-count", 5)[:2], (16, 5), "five foreign images")
+    expect(series("share", "--scenario", "noise", "--foreign-share", 0.2)[:2], (16, 4), "a fifth of the stream")
+    expect(series("near", "--scenario", "near", "--foreign", "mnist:train", "--foreign-count", 12)[:2], (16, 12), "the other training images")
+    # In windows of four, one run fills all windows between its first and its last.
+    spread = series("spread", "--scenario", "noise", "--window", 4)[3]
+    burst = series("burst", "--scenario", "noise", "--window", 4, "--burst", 16)[3]
+    expect((sum(spread), sum(burst)), (16, 16), "foreign images")
+    touched = [i for i, count in enumerate(burst) if count > 0]
+    assert all(burst[i] == 4 for i in range(touched[0] + 1, touched[-1])), burst
+    assert len([count for count in spread if count > 0]) > len(touched), (spread, burst)
+    assert "--foreign: has no effect" in refusal(*BENCH, "--scenario", "noise", "--foreign", "mnist", "--list")
+    for flag in "--foreign-count", "--burst":
+        assert f"{flag}: has no effect without a scenario with foreign images" in refusal(*BENCH, "--scenario", "benign", flag, 1, "--list")
+
+
+@check("bench", "--order --concentration")
+def orders(fix):
+    def accuracies(name, *arguments):
+        cells(fix, "--method", "source", "--scenario", "benign", "--window", 4, "--out", name, *arguments)
+        record = lines(name + "/records.jsonl")[0]
+        expect(record["correct"], 12, "whatever the order, correct")
+        return record["options"]["order"], record["options"]["concentration"]
+    expect(accuracies("shuffled"), ("shuffled", 0.1), "the default")
+    expect(accuracies("dirichlet", "--order", "dirichlet", "--concentration", 0.5), ("dirichlet", 0.5), "of the record")
+    assert "--concentration: has no effect without --order dirichlet" in refusal(*BENCH, "--concentration", 0.5, "--list")
+
+
+@check("bench", "--variant --sweep --set --preset --list --shard --config --precision")
+def grids(fix):
+    def listed(*arguments):
+        return [json.loads(line) for line in run(*BENCH, "--scenario", "benign", "--list", "--json", *arguments).splitlines()]
+    grid = ["--seeds", "3,1", "--variant", "x: sotta min_confidence=0.5", "--sweep", "tent learning_rate=0.1,0.2"]
+    found = listed(*grid)
+    expect([(c["seed"], c["method"], c["variant"], c["model"]) for c in found],
+           [(seed, method, variant, f"net{seed}.safetensors") for seed in (3, 1)
+            for method, variant in (("sotta", "x"), ("tent", "learning_rate=0.1"), ("tent", "learning_rate=0.2"))], "cells")
+    shares = [listed(*grid, "--shard", f"{i}/2") for i in range(2)]
+    expect(sorted(map(str, shares[0] + shares[1])), sorted(map(str, found)), "both shares together")
+    expect([len(share) for share in shares], [3, 3], "cells of the shares")
+    text = run(*BENCH, "--scenario", "benign", "--list", *grid)
+    expect(len(text.splitlines()), 6, "lines")
+    with open("grid.toml", "w") as file:
+        file.write('seeds = [\n  3,\n  1]\nvariant = "x: sotta min_confidence=0.5"\nsweep = ["tent learning_rate=0.1,0.2"]\n')
+    expect(listed("--config", "grid.toml"), found, "the same by a file")
+    cells(fix, "--scenario", "benign", "--variant", "y: sotta min_confidence=0.25", "--set", "memory_capacity=7", "--preset", "paper",
+          "--precision", "bf16", "--out", "options")
+    record = lines("options/records.jsonl")[0]
+    expect([record["options"][name] for name in ("min_confidence", "memory_capacity", "precision")] + [record["preset"]],
+           [0.25, 7, "bf16", "paper"], "options of the record")
+
+
+@check("bench", "--device --low-memory --frost-dir")
+def what_bench_needs(fix):
+    few = [*BENCH, "--method", "source", "--scenario", "benign", "--out", "refused"]
+    assert "cuda:99" in refusal(*few, "--device", "cuda:99")
+    assert "low_memory" in refusal(*few, "--engine", "libtorch", "--low-memory", "true")
+    assert "--frost-dir: has no effect" in refusal(*few, "--frost-dir", "x")
+    for flag in "--replay", "--tune":
+        assert f"{flag}: has no effect without a GPU" in refusal(*few, flag, "true")
+
+
+@check("bench", "")
+def failed_cells(fix):
+    """A cell that fails does not stop the others, and is no success."""
+    os.makedirs("broken/class")
+    with open("broken/class/1.png", "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 28, 28, 8, 0, 0, 0, 0))
+    outcome = json.loads(cells(fix, "--method", "source", "--scenario", "near,benign", "--foreign", "folder:broken", "--out", "failing",
+                               "--json", code=1))
+    expect((outcome["cells"], outcome["done"], len(outcome["failures"])), (2, 1, 1), "outcome")
+    assert "broken/class/1.png" in outcome["failures"][0], outcome
+    expect([record["scenario"] for record in lines("failing/records.jsonl")], ["benign"], "recorded")
+
+
+@check("demo", "--model --dataset --data --scenario --corruption --severity --limit --method --guard --out --threads --precision --seed --device")
+def demos(fix):
+    usual = ["demo", "--data", "root", "--model", "net0.safetensors", "--method", "source", "--threads", 1]
+    run(*usual, "--corruption", "contrast", "--severity", 2, "--limit", 16, "--out", "demo", "--guard", "skip")
+    record, = lines("demo/records.jsonl")
+    expect((record["correct"], record["samples"], record["foreign"], record["scenario"], record["options"]["guard"], record["threads"]),
+           (fix.correct(fix.net, [contrast(image, 2) for image in fix.test]), 16, 16, "noise", "skip", 1), "contrast 2")
+    run(*usual, "--dataset", "mnist", "--corruption", "contrast", "--scenario", "benign", "--limit", 16, "--out", "demo2", "--precision", "bf16")
+    record, = lines("demo2/records.jsonl")
+    expect((record["dataset"], record["foreign"], record["options"]["precision"], record["severity"]), ("mnist", 0, "bf16", 5), "mnist")
+    # A part of the images: which, the seed says; the grid's cell of that seed has the same.
+    usual[4] = "net1.safetensors"
+    for seed in 0, 1:
+        run(*usual, "--seed", seed, "--limit", 9, "--scenario", "benign", "--corruption", "contrast", "--out", f"demo_seed{seed}")
+    record, = lines("demo_seed1/records.jsonl")
+    cells(fix, "--method", "source", "--seeds", 1, "--limit", 9, "--scenario", "benign", "--corruption", "contrast", "--out", "bench_seed")
+    other, = lines("bench_seed/records.jsonl")
+    expect((record["seed"], record["correct"], record["series"]["predicted_samples"]),
+           (1, other["correct"], other["series"]["predicted_samples"]), "the cell of seed 1")
+    first, = lines("demo_seed0/records.jsonl")
+    assert first["series"] != record["series"], "the seed makes no difference"
+    assert "cuda:99" in refusal(*usual, "--device", "cuda:99")
+
+
+TRAIN = ["train", "--dataset", "fashion-mnist", "--data", "root", "--model", "resnet8", "--width", 2, "--epochs", 1, "--batch", 12,
+         "--padding", 0, "--flip", "false", "--threads", 1]
+
+
+def train(name, *arguments):
+    words = [TRAIN[0]] + [word for i in range(1, len(TRAIN), 2) if TRAIN[i] not in arguments for word in TRAIN[i:i + 2]]
+    run(*words, "--out", name + ".safetensors", *arguments)
+    return {key: value[1] for key, value in ref.read_safetensors(name + ".safetensors")[0].items()}
+
+
+@check("train", "--rate --momentum --weight-decay --dataset --data --model --width --epochs --batch --padding --flip --out --threads")
+def first_steps(fix):
+    # One step from the same weights at two rates: a straight line through the first weights.
+    a, b = train("a", "--rate", 0.1, "--weight-decay", 0), train("b", "--rate", 0.3, "--weight-decay", 0)
+    name = "conv1.weight"
+    start = [1.5 * x - 0.5 * y for x, y in zip(a[name], b[name])]
+    step = [y - x for x, y in zip(start, a[name])]
+    largest = max(map(abs, step))
+    assert largest > 1e-4
+
+    def close(found, expected, what):
+        worst = max(abs(x - y) for x, y in zip(found, expected))
+        assert worst < 0.002 * largest + 1e-6, f"{what}: differs by {worst} where steps are {largest}"
+    # A first step of Nesterov's goes 1 + momentum times the gradient.
+    slow = train("slow", "--rate", 0.1, "--weight-decay", 0, "--momentum", 0.2)
+    close([y - x for x, y in zip(start, slow[name])], [s * 1.2 / 1.9 for s in step], "momentum 0.2")
+    decayed = train("decayed", "--rate", 0.1, "--weight-decay", 0.05)
+    close(decayed[name], [x - 0.1 * 1.9 * 0.05 * s for x, s in zip(a[name], start)], "weight decay 0.05")
+    # The statistics of the first layer are those of all images through the first weights.
+    planes = [ref.convolve(ref.pixels(image, *ref.MEANS["fashion-mnist"]), ([2, 1, 3, 3], start)) for image in fix.train]
+    means = [0.1 * sum(sum(map(sum, image[c])) for image in planes) / (12 * 784) for c in range(2)]
+    for found, expected in zip(a["bn1.running_mean"], means):
+        assert abs(found - expected) < 1e-4, (found, expected)
+    for flag, value in ("--padding", 4), ("--flip", "true"):
+        moved = train("moved", "--rate", 0.1, "--weight-decay", 0, flag, value)
+        assert moved["bn1.running_mean"] != a["bn1.running_mean"], f"{flag} makes no difference"
+    expect(len(a["conv1.weight"]), 2 * 9, "weights of two channels")
+
+
+@check("train", "--seed --half --record --json --precision --device")
+def trained_weights(fix):
+    record = json.loads(run(*TRAIN, "--out", "t.safetensors", "--seed", 5, "--half", "--record", "t.jsonl", "--json"))
+    expect(lines("t.jsonl"), [record], "the record")
+    tensors, metadata = ref.read_safetensors("t.safetensors")
+    expect((tensors["conv1.weight"][2], tensors["bn1.weight"][2], metadata["seed"]), ("F16", "F32", "5"), "types and seed")
+    plain = {name: value[:2] for name, value in tensors.items()}
+    expect(record["correct"], fix.correct(plain, fix.test), "correct with the stored weights")
+    assert train("seed6", "--seed", 6)["conv1.weight"] != train("seed5", "--seed", 5)["conv1.weight"], "the seed makes no difference"
+    assert "cuda:99" in refusal(*TRAIN, "--out", "u.safetensors", "--device", "cuda:99")
+    assert "precision" in refusal(*TRAIN, "--out", "u.safetensors", "--precision", "fp8")
+    assert "--replay: has no effect without a GPU" in refusal(*TRAIN, "--out", "u.safetensors", "--replay", "true")
+
+
+@check("report", "--out --format --against")
+def reports(fix):
+    for folder, shift in ("left", 0), ("right", -2):
+        subprocess.run([sys.executable, ROOT + "/tests/report/make_records.py", folder, "--small", "--shift", str(shift)], check=True)
+    run("report", "left", "--out", "said", "--format", "csv,md", "--against", "right")
+    expect(sorted(os.listdir("said")), ["figures", "report.csv", "report.md"], "files")
+    by_seed = {}
+    for record in (r for file in glob.glob("left/*.jsonl") for r in lines(file)):
+        if (record["dataset"], record["method"], record["scenario"], record["variant"], record["preset"]) == ("cifar10", "tent", "noise", "", "clean"):
+            by_seed.setdefault(record["seed"], []).append(record["accuracy"])
+    mean = sum(sum(v) / len(v) for v in by_seed.values()) / len(by_seed)
+    row = re.search(r"^cifar10/clean/accuracy,TENT,Noise,([0-9.]+),", open("said/report.csv").read(), re.M)
+    assert row and abs(float(row[1]) - mean) < 0.001, (row and row[1], mean)
+    assert re.search("^against/averages,", open("said/report.csv").read(), re.M), "no comparison"
+
+
+@check("info", "--json")
+def information(fix):
+    info, text = json.loads(run("info", "--json")), run("info")
+    for name in info["methods"] + info["datasets"] + info["corruptions"] + info["engines"] + info["models"]:
+        assert name in text, name
+    expect(info["datasets"], [d["name"] for d in json.loads(run("data", "--json"))["datasets"]], "datasets")
+
+
+def listed_verbs():
+    return re.findall(r"^  (\w+) ", run("--help").split("Subcommands:")[1], re.M)
+
+
+def listed_flags(verb):
+    return set(re.findall(r"^ +(?:-\w,)?(--[a-z0-9-]+)", run(verb, "--help"), re.M)) - {"--help"}
+
+
+def named_elsewhere(verb, flag):
+    pattern = ELSEWHERE.get((verb, flag)) or ELSEWHERE.get((verb, None))
+    return pattern and any(re.search(rf"{flag}\b(?!-)", open(file).read()) for file in glob.glob(f"{ROOT}/tests/cli/{pattern}"))
+
+
+def unchecked_flags():
+    checked = {(verb, flag) for verb, flags, _ in CHECKS for flag in flags} | set(UNCHECKED)
+    known = set()
+    for verb in listed_verbs():
+        for flag in listed_flags(verb):
+            known.add((verb, flag))
+            if (verb, flag) not in checked and not named_elsewhere(verb, flag):
+                yield f"sotta {verb} {flag}: no check says what it changes"
+    for verb, flag in sorted(checked - known):
+        yield f"sotta {verb} {flag}: checked, but there is no such flag"
+
+
+def main():
+    problems = list(unchecked_flags())
+    fix = Fixture()
+    for verb, flags, function in CHECKS:
+        try:
+            function(fix)
+        except Exception:
+            problems.append(f"sotta {verb} {' '.join(flags)}: {function.__name__}\n{traceback.format_exc(limit=-2)}")
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,21 +1,41 @@
-"""Fails when a module includes a module it does not list in DEPENDS.
+"""Fails when a module includes a module it does not list in DEPENDS, or when the
+drawing in docs/architecture.md is not what the #include lines say.
+
+usage: check_layers.py ROOT [--draw]
 
 Reads the sotta_add_module() calls under src/, so CMake is the only place where
-the layering is written down.
+the layering is written down. --draw prints the graph of what includes what, as
+it stands in docs/architecture.md.
 """
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-modules = {}
-for cmake in root.glob("src/*/CMakeLists.txt"):
-    call = re.search(r"sotta_add_module\((\w+)(.*?)\)", cmake.read_text(), re.S)
-    depends = re.search(r"DEPENDS\s+(.*?)(?:HEADERS|SOURCES|$)", call[2], re.S)
-    modules[call[1]] = depends[1].split() if depends else []
 
 
-def allowed(module):
+def read_modules():
+    """What every module may include, by its CMake file."""
+    modules = {}
+    for cmake in root.glob("src/*/CMakeLists.txt"):
+        call = re.search(r"sotta_add_module\((\w+)(.*?)\)", cmake.read_text(), re.S)
+        depends = re.search(r"DEPENDS\s+(.*?)(?:HEADERS|SOURCES|$)", call[2], re.S)
+        modules[call[1]] = depends[1].split() if depends else []
+    return modules
+
+
+def includes(modules):
+    """Every #include of a module: (file, line number, module, included, private, text)."""
+    for module in modules:
+        for folder in (root / "include/sotta" / module, root / "src" / module):
+            for file in sorted(folder.rglob("*.[hc]*")):
+                for number, line in enumerate(file.read_text().splitlines(), 1):
+                    found = re.match(r'#include "(sotta/)?(\w+)/', line)
+                    if found and found[2] in modules:
+                        yield file, number, module, found[2], not found[1], line[10:-1]
+
+
+def reachable(modules, module):
     seen, queue = {module}, [module]
     while queue:
         for lower in modules[queue.pop()]:
@@ -25,16 +45,38 @@ def allowed(module):
     return seen
 
 
-failures = 0
-for module in modules:
-    for folder in (root / "include/sotta" / module, root / "src" / module):
-        for file in folder.rglob("*.[hc]*"):
-            for number, line in enumerate(file.read_text().splitlines(), 1):
-                found = re.match(r'#include "(sotta/)?(\w+)/', line)
-                if not found or found[2] not in modules:
-                    continue
-                private = not found[1]
-                if found[2] not in allowed(module) or (private and found[2] != module):
-                    print(f"{file.relative_to(root)}:{number}: {module} may not include {found[0][10:]}")
-                    failures += 1
-sys.exit(1 if failures else 0)
+def violations(modules):
+    for file, number, module, included, private, text in includes(modules):
+        if included not in reachable(modules, module) or (private and included != module):
+            yield f"{file.relative_to(root)}:{number}: {module} may not include {text}"
+
+
+def height(below, module):
+    return 1 + max((height(below, lower) for lower in below[module]), default=-1)
+
+
+def draw(modules):
+    """A line per module, the highest first: what its files include directly."""
+    below = {module: set() for module in modules}
+    for _, _, module, included, _, _ in includes(modules):
+        if included != module:
+            below[module].add(included)
+    order = sorted(modules, key=lambda module: (-height(below, module), module))
+    return "\n".join(f"{height(below, module)}  {module:<8} -> {' '.join(sorted(below[module]))}".rstrip(" ->")
+                     for module in order)
+
+
+def main():
+    modules = read_modules()
+    if "--draw" in sys.argv[2:]:
+        print(draw(modules))
+        return 0
+    problems = list(violations(modules))
+    page = root / "docs/architecture.md"
+    if page.exists() and draw(modules) not in page.read_text():
+        problems.append("docs/architecture.md: its include graph is not what `check_layers.py . --draw` prints")
+    print("".join(problem + "\n" for problem in problems), end="")
+    return 1 if problems else 0
+
+
+sys.exit(main())

@@ -20,7 +20,7 @@ tools=(make:make g++:g++ cmake:cmake ninja:ninja-build ccache:ccache)
 # OpenBLAS comes with LibTorch because the BLAS that Debian picks otherwise
 # makes matrix products 20 times slower.
 torch=(libtorch-dev libopenblas0-pthread)
-packages=(libcli11-dev nlohmann-json3-dev libjpeg-dev libpng-dev zlib1g-dev
+packages=(libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libjpeg-dev libpng-dev zlib1g-dev
   libhwy-dev dataset-fashion-mnist)
 case $level in
   build) ;;
@@ -122,7 +122,7 @@ if [ "${SETUP:-yes}" = no ]; then
   say "skipped (SETUP=no)"
 elif ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   say "this is not Debian, so nothing is installed; needed are make, g++ 12 or clang 14," \
-    "CMake 3.25, Ninja, LibTorch 1.13 or 2.x, CLI11 and nlohmann-json;" \
+    "CMake 3.25, Ninja, LibTorch 1.13 or 2.x, CLI11, nlohmann-json and toml++;" \
     "useful are libjpeg, libpng, zlib, Highway, GoogleTest, Google Benchmark, ccache, Python 3"
 else
   find_missing

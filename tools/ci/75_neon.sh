@@ -7,13 +7,13 @@ tools/setup.sh neon || true
 for tool in aarch64-linux-gnu-g++ qemu-aarch64-static; do
   if ! command -v $tool >/dev/null; then
     echo "skipped: $tool is not there"
-    exit 0
+    exit 77
   fi
 done
 for sources in /usr/include/hwy /usr/src/googletest; do
   if [ ! -e $sources ]; then
     echo "skipped: $sources is not there"
-    exit 0
+    exit 77
   fi
 done
 

@@ -12,8 +12,9 @@
 namespace sotta {
 namespace {
 
-// Share of the clean images that stays above the threshold.
-constexpr double kConfidentShare = 0.8;
+// One clean image in this many may stay below the threshold. An integer: 0.2
+// times a multiple of 5 may round to just below a whole number.
+constexpr int64_t kOneBelowOf = 5;
 
 constexpr int64_t kBatch = 64;
 
@@ -43,9 +44,7 @@ double automatic_threshold(const MethodContext& context) {
                      .logits)
             .confidences);
   const at::Tensor sorted = std::get<0>(at::cat(confidences).sort());
-  const auto place = static_cast<int64_t>((1 - kConfidentShare) *
-                                          static_cast<double>(sorted.numel()));
-  return sorted[place].item<double>();
+  return sorted[sorted.numel() / kOneBelowOf].item<double>();
 }
 
 }  // namespace sotta

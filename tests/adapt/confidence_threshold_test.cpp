@@ -1,11 +1,16 @@
 #include "sotta/adapt/confidence_threshold.h"
 
+#include <cmath>
+#include <memory>
+#include <vector>
+
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
 
 #include "tests/adapt/trace.h"
+#include "tests/support/linear_classifier.h"
 
 namespace sotta {
 namespace {
@@ -42,6 +47,39 @@ TEST(ConfidenceThreshold, FollowsTheSourceModelOnItsOwnImages) {
   EXPECT_EQ(threshold, sorted[4].item<double>());
   EXPECT_LT(sorted[3].item<double>(), threshold);
   EXPECT_EQ(confidences.ge(threshold).sum().item<int64_t>(), 20);
+}
+
+// Of n images with confidences sigmoid(0.1), sigmoid(0.2), ..., the place of
+// the threshold, counted from 0.
+int64_t place_of_threshold(int64_t n) {
+  MethodContext context;
+  context.model =
+      std::make_shared<testing::LinearClassifier>(2, testing::kLinearScale);
+  std::vector<double> differences;
+  for (int64_t i = n; i > 0; --i)
+    differences.push_back(0.1 * static_cast<double>(i));
+  context.source_images = testing::two_class_images(differences);
+  const double threshold = automatic_threshold(context);
+  const double difference = std::log(threshold / (1 - threshold));
+  return std::llround(10 * difference) - 1;
+}
+
+TEST(ConfidenceThreshold, IsTheGreatestThatFourFifthsOfTheImagesReach) {
+  EXPECT_EQ(place_of_threshold(1), 0);
+  EXPECT_EQ(place_of_threshold(4), 0);  // three of four would be too few
+  EXPECT_EQ(place_of_threshold(5), 1);  // four of five
+  EXPECT_EQ(place_of_threshold(9), 1);
+  EXPECT_EQ(place_of_threshold(10), 2);
+  EXPECT_EQ(place_of_threshold(14), 2);
+  EXPECT_EQ(place_of_threshold(15), 3);
+  EXPECT_EQ(place_of_threshold(25), 5);
+  EXPECT_EQ(place_of_threshold(70), 14);  // more than one batch
+}
+
+TEST(ConfidenceThreshold, FallsNoLowerThanOneAndAHalfTimesChance) {
+  EXPECT_NEAR(threshold_for_classes(5000), 1.32 - 0.33 * 3.69897000434, 1e-9);
+  EXPECT_DOUBLE_EQ(threshold_for_classes(100000), 1.5 / 100000);
+  EXPECT_DOUBLE_EQ(threshold_for_classes(1), 0.99);
 }
 
 TEST(ConfidenceThreshold, NeedsAnImageIfItIsGivenAny) {

@@ -4,7 +4,8 @@
 usage: mutate.py [OPTIONS] WHAT...
 
 WHAT is a module (`eval`), `apps`, a source file, or a line of it
-(`src/eval/grid.cpp:120`). Only .cpp files are changed, and only in copies.
+(`src/eval/grid.cpp:120`). Only .cpp files are changed, and only in copies. A module's
+sources `*_none.cpp`, which stand in for what this build lacks, are left out unless named.
 
     tools/mutate.py corrupt                          # 20 faults, drawn with seed 1
     tools/mutate.py --count 0 src/eval/metrics.cpp   # every fault of a file
@@ -107,7 +108,7 @@ def sources_of(what):
     folder = ROOT / ("apps" if name == "apps" else f"src/{name}")
     if not folder.is_dir():
         sys.exit(f"mutate.py: {name}: expected a module, apps or a .cpp file")
-    return sorted(file.relative_to(ROOT) for file in folder.rglob("*.cpp"))
+    return sorted(file.relative_to(ROOT) for file in folder.rglob("*.cpp") if not file.stem.endswith("_none"))
 
 
 class Build:

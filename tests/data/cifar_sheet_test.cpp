@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "sotta/core/error.h"
 #include "sotta/data/cifar.h"
+
+#include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
@@ -34,13 +35,30 @@ TEST(CifarSheet, RecordsReadBackAsTheSheetsImages) {
 }
 
 TEST(CifarSheet, RefusesWhatDoesNotFit) {
-  EXPECT_THROW(cifar10_records(sheet_of(2), {1}), Error);
-  EXPECT_THROW(cifar10_records(sheet_of(1), {10}), Error);
-  EXPECT_THROW(cifar10_records(sheet_of(1), {-1}), Error);
-  EXPECT_THROW(
-      cifar10_records(allocate_array(ElementType::kUint8, {3, 1, 1000}).array,
-                      {1}),
-      Error);
+  const auto refused = [](const Array& sheet, std::vector<int64_t> labels,
+                          const std::string& problem) {
+    testing::expect_error(ErrorKind::kBadFormat,
+                          "CIFAR-10 sheet: expected " + problem,
+                          [&] { cifar10_records(sheet, labels); });
+  };
+  refused(sheet_of(2), {1}, "one label per row, got 2 rows and 1 labels");
+  refused(sheet_of(1), {10}, "labels within 0 .. 9, got 10");
+  refused(sheet_of(1), {-1}, "labels within 0 .. 9, got -1");
+  const auto of_form = [](ElementType type, std::vector<int64_t> shape) {
+    return allocate_array(type, std::move(shape)).array;
+  };
+  const std::string rows = "rows of 1024 RGB pixels";
+  refused(of_form(ElementType::kUint8, {3, 1, 1000}), {1}, rows);
+  refused(of_form(ElementType::kUint8, {4, 1, 1024}), {1}, rows);
+  refused(of_form(ElementType::kUint8, {3, 1024}), {1}, rows);
+  refused(of_form(ElementType::kUint8, {3, 1, 1024, 1}), {1}, rows);
+  refused(of_form(ElementType::kFloat32, {3, 1, 1024}), {1}, rows);
+}
+
+TEST(CifarSheet, TakesTheFirstAndTheLastClass) {
+  const Array records = cifar10_records(sheet_of(2), {0, 9});
+  EXPECT_EQ(records.as<uint8_t>()[0], 0);
+  EXPECT_EQ(records.as<uint8_t>()[3073], 9);
 }
 
 }  // namespace

@@ -171,6 +171,25 @@ TEST(Image, RefusesJpegThatClaimsMoreThanItsBytesCanHold) {
             std::string::npos);
 }
 
+// A progressive file whose first scan comes so many times.
+std::string jpeg_of_scans(size_t scans) {
+  const std::string whole = read_text(golden("progressive.jpg"));
+  const size_t begin = whole.find("\xFF\xDA");
+  const size_t end = whole.find("\xFF\xC4", begin);
+  std::string file = whole.substr(0, begin);
+  for (size_t i = 0; i < scans; ++i)
+    file += whole.substr(begin, end - begin);
+  return file + "\xFF\xD9";
+}
+
+TEST(Image, RefusesJpegOfMoreThanAHundredScans) {
+  SKIP_WITHOUT_LIBRARY_FOR("photo.jpg");
+  expect_same(decode(jpeg_of_scans(100)), decode(jpeg_of_scans(1)));
+  EXPECT_EQ(error_of(jpeg_of_scans(101)),
+            "test.image: expected a whole JPEG image: the file has too many "
+            "scans");
+}
+
 TEST(Image, RefusesPngThatClaimsMoreThanItsBytesCanHold) {
   SKIP_WITHOUT_LIBRARY_FOR("alpha.png");
   const std::string big("\x00\x01\x00\x00", 4), none("\0\0\0\0", 4);

@@ -5,6 +5,7 @@
 #include "sotta/core/error.h"
 #include "sotta/data/image.h"
 
+#include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -103,6 +104,22 @@ TEST(OpenDataset, MissingFileNamesItselfItsUseAndItsOrigin) {
                 ": not found, expected the test images of cifar10; "
                 "`sotta data get cifar10` brings it; it comes from CIFAR-10 "
                 "binary version, https://www.cs.toronto.edu/~kriz/cifar.html");
+}
+
+TEST(OpenDataset, EveryMissingFileOfSeveralIsNamed) {
+  for (int missing = 1; missing <= 5; ++missing) {
+    const TempDir root;
+    const auto name = [](int batch) {
+      return kCifar10 + "data_batch_" + std::to_string(batch) + ".bin";
+    };
+    for (int batch = 1; batch <= 5; ++batch)
+      if (batch != missing) root.write(name(batch), cifar_record({1}, 'x'));
+    testing::expect_error(
+        ErrorKind::kNotFound,
+        (root / name(missing)).string() +
+            ": not found, expected the train images of cifar10; ",
+        [&] { open_dataset("cifar10", root.path(), "train"); });
+  }
 }
 
 TEST(OpenDataset, DamagedFileNamesItsOrigin) {

@@ -268,6 +268,18 @@ TEST(Safetensors, MisplacedValuesAreErrors) {
   expect_bad(R"({"w":7})", "", "got a number");
 }
 
+TEST(Safetensors, NamesTheTensorThatIsWrong) {
+  const std::string first = "{" + entry("a", "U8", "[1]", "[0,1]") + ",";
+  expect_bad(first + R"("b":{"shape":[-1]}})", "a", "tensor \"b\": expected");
+  expect_bad(first + R"("b":{"dtype":"U8"}})", "a",
+             "tensor \"b\": expected dtype, shape and data_offsets, but "
+             "data_offsets is missing");
+  expect_bad(first + R"("b":7})", "a",
+             "test.safetensors: expected an object for \"b\", got a number");
+  expect_bad(first + R"("__metadata__":{"k":[]}})", "a",
+             "test.safetensors: expected text for metadata \"k\", got a list");
+}
+
 TEST(Safetensors, TextThatIsNotJsonIsAnError) {
   expect_bad("{\"\xff\":1}", "", "not valid JSON in UTF-8");
   expect_bad("{} x", "", "not valid JSON in UTF-8");

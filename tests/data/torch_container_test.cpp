@@ -78,6 +78,19 @@ TEST(TorchContainer, RefusesTheOtherByteOrder) {
                  kind, "big-endian");
 }
 
+TEST(TorchContainer, IgnoresFactsAboutTheMachineThatComeWithoutAValue) {
+  const std::string rest = finish_pickle(pickled(PickledTensor{})) +
+                           finish_pickle("](" + pickled("0") + "e") +
+                           little_endian(6, 8) + std::string(24, 'x');
+  for (const std::string& facts :
+       {"](" + pickled("little_endian") + "e",
+        "](" + pickled("type_sizes") + "N" + pickled("little_endian") + "e",
+        "}" + pickled("little_endian") + "\x88s"}) {
+    const std::string file = kMagic + kVersion + finish_pickle(facts) + rest;
+    EXPECT_EQ(open(file)->storage("0").size, 24u);
+  }
+}
+
 TEST(TorchContainer, RefusesSmallMembersThatAreLarge) {
   auto large = stored("a/data.pkl", finish_pickle("}"));
   large.method = 8;

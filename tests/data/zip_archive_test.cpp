@@ -174,6 +174,66 @@ TEST(ZipArchive, RefusesOffsetsThatLeadElsewhere) {
   expect_error(make_zip({entry}), kind, "reaches into the directory");
 }
 
+TEST(ZipArchive, RefusesAMemberThatBeginsInTheLastBytes) {
+  ZipEntry entry = stored("a", "hello");
+  const auto size = static_cast<int64_t>(make_zip({entry}).size());
+  for (const int64_t offset : {size - 3, size - 1, size, size + 1}) {
+    entry.claimed_offset = offset;
+    expect_error(make_zip({entry}), ErrorKind::kBadFormat,
+                 "expected a field at byte " + std::to_string(offset) +
+                     ", got the end of the file at " + std::to_string(size));
+  }
+  entry.claimed_offset = size - 4;  // a field that just fits
+  expect_error(make_zip({entry}), ErrorKind::kBadFormat,
+               "expected member \"a\" at byte " + std::to_string(size - 4));
+}
+
+// One member "a": its header at byte 0, its directory entry at 36, and the end
+// record at 83.
+TEST(ZipArchive, NamesWhatIsWrongInADirectory) {
+  const auto refused = [](size_t place, char value, ErrorKind kind,
+                          const std::string& problem) {
+    std::string file = make_zip({stored("a", "hello")});
+    file[place] = value;
+    expect_error(file, kind, problem);
+  };
+  const auto bad = ErrorKind::kBadFormat;
+  refused(83 + 4, 1, ErrorKind::kUnsupported, "got a part of several");
+  refused(83 + 10, 2, bad, "expected 2 directory entries, got 1");
+  refused(83 + 10, 0, bad,
+          "bytes are left over after the last directory entry");
+  refused(83 + 12, 46, bad,
+          "expected its directory to end at byte 83, got one of 46 bytes at "
+          "byte 36");
+  refused(83 + 16, 37, bad,
+          "expected its directory to end at byte 83, got one of 47 bytes at "
+          "byte 37");
+  refused(36, 'x', bad, "expected 1 directory entries, got 0");
+  for (const size_t length : {36 + 28, 36 + 30, 36 + 32})
+    refused(length, length == 36 + 28 ? 2 : 1, bad,
+            "directory entry 0 is longer than the directory");
+  refused(26, 2, bad, "expected member \"a\" at byte 0");
+}
+
+// The same with zip64: the extra field at byte 83, the zip64 end record at 111
+// and its locator at 167.
+TEST(ZipArchive, NamesWhatIsWrongInAZip64Directory) {
+  const auto refused = [](size_t place, char value,
+                          const std::string& problem) {
+    std::string file = make_zip({stored("a", "hello")}, true);
+    file[place] = value;
+    expect_error(file, ErrorKind::kBadFormat, problem);
+  };
+  refused(85, 25, "an extra field is cut off");
+  refused(85, 23, "a zip64 field is too short");
+  refused(83, 2, "expected a field at byte 4294967295");
+  refused(111, 'x', "expected a zip64 end record at byte 111");
+  refused(175, 112, "expected a zip64 end record at byte 112");
+  refused(111 + 32, 2, "expected 2 directory entries, got 1");
+  refused(111 + 40, 74, "to end at byte 111, got one of 74 bytes at byte 36");
+  refused(111 + 48, 37, "to end at byte 111, got one of 75 bytes at byte 37");
+}
+
 TEST(ZipArchive, RefusesALocalHeaderOfAnotherName) {
   std::string file = make_zip({stored("a", "hello")});
   file[30] = 'z';

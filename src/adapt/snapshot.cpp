@@ -111,11 +111,11 @@ void StateArchive::images(const std::string& name, at::Tensor& value,
   const auto type = stored.scalar_type() == at::kByte ? at::kByte : at::kFloat;
   check_form(name, stored, type, {-1, -1, -1, -1});
   if (stored.numel() == 0) refuse("expected \"" + name + "\" without zeros");
-  const auto shape = stored.sizes().slice(1).vec();
-  if (!image_shape_.empty() && shape != image_shape_)
-    refuse("expected images of one shape, got " + c10::str(image_shape_) +
-           " and " + c10::str(shape));
-  image_shape_ = shape;
+  const auto shape = stored.sizes().slice(1);
+  if (!image_shape_.empty() && shape != at::IntArrayRef(image_shape_))
+    refuse("expected images of one shape, got " +
+           c10::str(at::IntArrayRef(image_shape_)) + " and " + c10::str(shape));
+  image_shape_ = shape.vec();
 }
 
 at::Tensor StateArchive::exchange_optional(const std::string& name,

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
+#include "sotta/data/safetensors.h"
 
 #include "tests/support/temp_dir.h"
 
@@ -134,6 +135,83 @@ TEST(Snapshot, AnythingThatDoesNotFitIsRefusedBeforeAnythingChanges) {
   refused("adam.first_moment", at::zeros({4}));
   refused("adam.second_moment", at::zeros({3}, at::kDouble));
   refused("unknown", at::zeros({1}));
+}
+
+TEST(Snapshot, ARefusalNamesTheTensorWhatIsExpectedAndWhatIsFound) {
+  const Snapshot good = changed().save();
+  const auto refused = [&](const std::string& name, const at::Tensor& value,
+                           const std::string& problem) {
+    Snapshot bad = good;
+    if (value.defined())
+      bad.tensors[name] = value;
+    else
+      bad.tensors.erase(name);
+    Everything state;
+    try {
+      state.load(bad);
+      ADD_FAILURE() << problem;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kBadFormat);
+      EXPECT_EQ(error.what(), "snapshot: expected " + problem);
+    }
+  };
+  const auto words = [](int64_t count) {
+    return at::zeros({count}, at::kLong);
+  };
+  refused("fixed", {}, "a tensor \"fixed\", found none");
+  refused("fixed", at::zeros({4}), "\"fixed\" as Float [3], got Float [4]");
+  refused("fixed", at::zeros({3, 1}),
+          "\"fixed\" as Float [3], got Float [3, 1]");
+  refused("fixed", at::zeros({3}, at::kDouble),
+          "\"fixed\" as Float [3], got Double [3]");
+  refused("varying", at::zeros({3, 3}),
+          "\"varying\" as Float [-1, 2], got Float [3, 3]");
+  refused("kept", at::zeros({1, 4, 5}),
+          "\"kept\" as Float [-1, -1, -1, -1], got Float [1, 4, 5]");
+  refused("kept", at::zeros({0, 1, 4, 5}), "\"kept\" without zeros");
+  refused("waiting", at::zeros({2, 1, 4, 4}),
+          "images of one shape, got [1, 4, 5] and [1, 4, 4]");
+  refused("whole", words(2), "\"whole\" of 1 words, got 2");
+  refused("real", words(2), "\"real\" of 1 words, got 2");
+  refused("rng", words(3), "\"rng\" of 2 words, got 3");
+  refused("rng", at::zeros({2}), "\"rng\" as int64, got Float");
+  refused("adam.steps", {}, "a tensor \"adam.steps\", found none");
+  refused("adam.steps", words(2), "\"adam.steps\" as Long [1], got Long [2]");
+  refused("adam.steps", at::full({1}, -1, at::kLong),
+          "\"adam.steps\" of at least 0, got -1");
+  refused("adam.first_moment", at::zeros({4}),
+          "\"adam.first_moment\" as Float [3], got Float [4]");
+  refused("unknown", words(1),
+          std::to_string(good.tensors.size()) + " tensors, got " +
+              std::to_string(good.tensors.size() + 1));
+}
+
+TEST(Snapshot, WhatASavedStateLeavesOutMayBeMissing) {
+  Everything state = changed();
+  Snapshot snapshot = state.save();
+  for (const char* name : {"varying", "kept", "waiting"})
+    snapshot.tensors.erase(name);
+  state.load(snapshot);
+  EXPECT_FALSE(state.varying.defined());
+  EXPECT_FALSE(state.kept.defined());
+  EXPECT_FALSE(state.waiting.defined());
+}
+
+TEST(Snapshot, AFileKeepsTheMethodAndNamesItselfIfItHasNone) {
+  const testing::TempDir folder;
+  write_snapshot(folder / "s.safetensors", changed().save());
+  EXPECT_EQ(read_snapshot(folder / "s.safetensors").method, "everything");
+
+  write_safetensors(folder / "weights", {});
+  try {
+    read_snapshot(folder / "weights");
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadFormat);
+    EXPECT_EQ(error.what(),
+              (folder / "weights").string() +
+                  ": expected a snapshot, found no \"method\" in its metadata");
+  }
 }
 
 TEST(Snapshot, AFileOfWeightsIsNoSnapshot) {

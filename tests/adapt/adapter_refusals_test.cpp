@@ -1,0 +1,147 @@
+#include <string>
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/zeros.h>
+
+#include "sotta/core/error.h"
+
+#include "tests/adapt/trace.h"
+
+namespace sotta {
+namespace {
+
+using testing::golden_stream;
+
+std::unique_ptr<Adapter> make(const std::string& method) {
+  MethodContext context;
+  context.model = testing::golden_network();
+  context.rng = Rng(3);
+  context.update_interval = 16;
+  return make_adapter(method, context);
+}
+
+template <class Action>
+void expect_sentence(ErrorKind kind, const std::string& sentence,
+                     const Action& action) {
+  try {
+    action();
+    ADD_FAILURE() << "expected an error: " << sentence;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    EXPECT_EQ(error.what(), sentence);
+  }
+}
+
+void expect_refused(Adapter& adapter, const at::Tensor& images,
+                    const std::string& problem) {
+  const std::string sentence = "images: expected " + problem;
+  const auto kind = ErrorKind::kInvalid;
+  expect_sentence(kind, sentence, [&] { adapter.step(images); });
+  expect_sentence(kind, sentence, [&] { adapter.predict(images); });
+}
+
+TEST(AdapterRefusals, SayWhatIsWrongWithImages) {
+  const auto adapter = make("source");
+  const auto shape = [](const std::string& found) {
+    return "a shape [N, 3, H, W] without zeros, got " + found;
+  };
+  expect_refused(*adapter, at::zeros({2, 3, 16, 16}, at::kDouble),
+                 "uint8 or float, got Double");
+  expect_refused(*adapter, at::zeros({2, 1, 16, 16}), shape("[2, 1, 16, 16]"));
+  expect_refused(*adapter, at::zeros({3, 16, 16}), shape("[3, 16, 16]"));
+  expect_refused(*adapter, at::zeros({0, 3, 16, 16}), shape("[0, 3, 16, 16]"));
+  expect_refused(*adapter, at::full({1, 3, 16, 16}, 1.5f),
+                 "floats within 0 .. 1, got 1.500000 .. 1.500000");
+  expect_refused(*adapter, at::full({1, 3, 16, 16}, -0.5f),
+                 "floats within 0 .. 1, got -0.500000 .. -0.500000");
+}
+
+TEST(AdapterRefusals, FloatsReachFromZeroToOneInclusive) {
+  const auto adapter = make("source");
+  at::Tensor images = at::rand({2, 3, 16, 16});
+  images[0].fill_(0);
+  images[1].fill_(1);
+  EXPECT_EQ(adapter->step(images).prediction.labels.numel(), 2);
+}
+
+TEST(AdapterRefusals, ImagesKeepTheirSizeInBothDirections) {
+  const auto adapter = make("source");
+  adapter->step(golden_stream().slice(0, 0, 4));
+  expect_refused(*adapter, at::rand({1, 3, 20, 16}),
+                 "16 x 16 pixels as before, got 20 x 16");
+  expect_refused(*adapter, at::rand({1, 3, 16, 20}),
+                 "16 x 16 pixels as before, got 16 x 20");
+}
+
+// The first snapshot holds no image that says a size, the second one does.
+TEST(AdapterRefusals, ARestoredStateSaysHowLargeImagesAre) {
+  const auto adapter = make("tent");
+  const Snapshot empty = adapter->snapshot();
+  adapter->step(golden_stream().slice(0, 0, 4));
+  const Snapshot waiting = adapter->snapshot();
+
+  adapter->restore(empty);
+  EXPECT_EQ(adapter->predict(at::rand({2, 3, 20, 24})).labels.numel(), 2);
+  adapter->step(at::rand({2, 3, 20, 24}));
+  adapter->restore(waiting);
+  expect_refused(*adapter, at::rand({2, 3, 20, 24}),
+                 "16 x 16 pixels as before, got 20 x 24");
+}
+
+TEST(AdapterRefusals, SayWhatIsWrongWithASnapshot) {
+  const auto adapter = make("sotta");
+  adapter->step(golden_stream().slice(0, 0, 20));
+  const Snapshot good = adapter->snapshot();
+  const auto refused = [&](const Snapshot& bad, const std::string& problem) {
+    expect_sentence(ErrorKind::kBadFormat, "snapshot: " + problem,
+                    [&] { adapter->restore(bad); });
+  };
+
+  Snapshot other = good;
+  other.method = "tent";
+  refused(other, "belongs to method \"tent\", expected \"sotta\"");
+  for (const int64_t pending : {-1, 16}) {
+    Snapshot window = good;
+    window.tensors["adapter.pending"] = at::full({1}, pending, at::kLong);
+    refused(window, "expected 0 to 15 samples of a window of 16, got " +
+                        std::to_string(pending));
+  }
+  for (const int64_t pending : {0, 15}) {
+    Snapshot window = good;
+    window.tensors["adapter.pending"] = at::full({1}, pending, at::kLong);
+    adapter->restore(window);
+    EXPECT_EQ(adapter->pending(), pending);
+  }
+}
+
+TEST(AdapterRefusals, ASnapshotOfOtherChannelsSaysBothNumbers) {
+  const auto adapter = make("tent");
+  adapter->step(golden_stream().slice(0, 0, 4));
+  Snapshot grey = adapter->snapshot();
+  for (auto& [name, tensor] : grey.tensors)
+    if (tensor.dim() == 4) tensor = tensor.slice(1, 0, 1).clone();
+  expect_sentence(ErrorKind::kBadFormat,
+                  "snapshot: expected images of 3 channels, got 1",
+                  [&] { adapter->restore(grey); });
+}
+
+TEST(AdapterRefusals, CountersOfARestoredAdapterGoOn) {
+  const auto adapter = make("tent");
+  adapter->step(golden_stream().slice(0, 0, 37));
+  const auto fresh = make("tent");
+  fresh->restore(adapter->snapshot());
+  EXPECT_EQ(fresh->samples(), 37);
+  EXPECT_EQ(fresh->updates(), 2);
+  EXPECT_EQ(fresh->pending(), 5);
+  fresh->step(golden_stream().slice(0, 37, 48));
+  EXPECT_EQ(fresh->samples(), 48);
+  EXPECT_EQ(fresh->updates(), 3);
+  EXPECT_EQ(fresh->pending(), 0);
+  fresh->reset();
+  EXPECT_EQ(fresh->samples(), 0);
+  EXPECT_EQ(fresh->updates(), 0);
+}
+
+}  // namespace
+}  // namespace sotta

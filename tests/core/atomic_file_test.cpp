@@ -163,6 +163,41 @@ TEST(AtomicFile, LeavesWhatAWriterElsewhereHolds) {
   close(held);
 }
 
+// Until it is committed: others take a file without a lock as left behind.
+TEST(AtomicFile, HoldsALockOnWhatItWrites) {
+  const TempDir folder;
+  const AtomicFile file(folder / "a");
+  const auto partial =
+      std::filesystem::directory_iterator(folder.path())->path();
+  EXPECT_EQ(partial.filename().string().rfind(
+                "a.partial-" + std::to_string(getpid()) + "-", 0),
+            0u);
+  const int other = open(partial.c_str(), O_RDONLY);
+  ASSERT_GE(other, 0);
+  EXPECT_NE(flock(other, LOCK_EX | LOCK_NB), 0);
+  close(other);
+}
+
+TEST(AtomicFile, IsNotPassedOnToOtherPrograms) {
+  const TempDir folder;
+  const int next = dup(0);  // the descriptor that the file will get
+  close(next);
+  const AtomicFile file(folder / "a");
+  EXPECT_EQ(fcntl(next, F_GETFD), FD_CLOEXEC);
+}
+
+TEST(AtomicFile, WritersOfOneFileDoNotMeet) {
+  const TempDir folder;
+  AtomicFile first(folder / "a"), second(folder / "a");
+  first.write("first", 5);
+  second.write("second", 6);
+  second.commit();
+  EXPECT_EQ(read_bytes(folder / "a"), "second");
+  first.commit();
+  EXPECT_EQ(read_bytes(folder / "a"), "first");
+  EXPECT_EQ(files_in(folder), 1u);
+}
+
 TEST(ReplaceFile, PutsTheTextInPlaceOfTheOld) {
   const TempDir folder;
   folder.write("a", "old and longer");

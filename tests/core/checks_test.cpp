@@ -37,5 +37,30 @@ TEST(Checks, EverythingElseIsRefused) {
   EXPECT_THROW(require_not_negative("decay", -1e-9), Error);
 }
 
+TEST(Checks, BothEndsOfARangeBelongToIt) {
+  const auto refused = [](const std::string& message, auto action) {
+    testing::expect_error(ErrorKind::kInvalid, message, action);
+  };
+  EXPECT_NO_THROW(require_within("count", int64_t{2}, 1, 2));
+  refused("count: expected 1 to 2, got 3",
+          [] { require_within("count", int64_t{3}, 1, 2); });
+  refused("count: expected 1 to 2, got 0",
+          [] { require_within("count", int64_t{0}, 1, 2); });
+  refused("share: expected 0.5 to 1, got 0.25",
+          [] { require_within("share", 0.25, 0.5, 1); });
+  refused("count: expected at least 3, got 2",
+          [] { require_at_least("count", 2, 3); });
+  EXPECT_NO_THROW(require_at_least("count", 3, 3));
+  EXPECT_NO_THROW(require_positive("rate", 1e-300));
+  refused("rate: expected a number above 0, got 0",
+          [] { require_positive("rate", 0); });
+  refused("decay: expected a number of at least 0, got -1",
+          [] { require_not_negative("decay", -1); });
+  refused("decay: expected a number of at least 0, got inf",
+          [] { require_not_negative("decay", INFINITY); });
+  refused("decay: expected a number of at least 0, got nan",
+          [] { require_not_negative("decay", std::nan("")); });
+}
+
 }  // namespace
 }  // namespace sotta

@@ -48,5 +48,14 @@ TEST(DrawWithoutReplacement, TakesAnySize) {
   EXPECT_GT(in_order.back(), int64_t{1} << 38);
 }
 
+// Computed apart from this code, by swapping in a list.
+TEST(DrawWithoutReplacement, SwapsAsFisherAndYatesDid) {
+  EXPECT_EQ(draw_without_replacement(10, 10, Rng(7)),
+            (std::vector<int64_t>{1, 6, 5, 3, 8, 9, 4, 0, 7, 2}));
+  EXPECT_EQ(draw_without_replacement(100, 5, Rng(7)),
+            (std::vector<int64_t>{21, 33, 57, 98, 74}));
+  EXPECT_TRUE(draw_without_replacement(3, 0, Rng(7)).empty());
+}
+
 }  // namespace
 }  // namespace sotta

@@ -101,5 +101,69 @@ TEST(Options, TextOfADoubleIsShortAndExact) {
   EXPECT_EQ(to_text(1e-3), "0.001");
 }
 
+TEST(Options, TrueAndFalseHaveThreeWordsEach) {
+  for (const char* text : {"true", "on", "1"})
+    EXPECT_EQ(parse_option("a", text, false), OptionValue(true)) << text;
+  for (const char* text : {"false", "off", "0"})
+    EXPECT_EQ(parse_option("a", text, true), OptionValue(false)) << text;
+}
+
+TEST(Options, TextThatIsNoValueNamesTheTypeAndItself) {
+  const auto refused = [](const OptionValue& like, const std::string& text,
+                          const std::string& type) {
+    testing::expect_error(ErrorKind::kInvalid,
+                          "a: expected " + type + ", got \"" + text + "\"",
+                          [&] { parse_option("a", text, like); });
+  };
+  refused(false, "yes", "true or false");
+  refused(false, "", "true or false");
+  refused(int64_t{0}, "1.5", "a whole number");
+  refused(int64_t{0}, "", "a whole number");
+  refused(0.0, "1,5", "a number");
+  refused(0.0, "1.5 ", "a number");
+  EXPECT_EQ(parse_option("a", "", std::string()), OptionValue(std::string()));
+  EXPECT_EQ(parse_option("a", "-3", int64_t{0}), OptionValue(int64_t{-3}));
+}
+
+TEST(Options, EveryOtherTypeIsRefusedByName) {
+  EXPECT_EQ(message_of({{"memory_capacity", 1.5}}),
+            "example: memory_capacity: expected a whole number, got 1.5");
+  EXPECT_EQ(message_of({{"min_confidence", true}}),
+            "example: min_confidence: expected a number, got true");
+  EXPECT_EQ(message_of({{"sharpness", int64_t{1}}}),
+            "example: sharpness: expected true or false, got 1");
+  EXPECT_EQ(message_of({{"memory", false}}),
+            "example: memory: expected text, got false");
+}
+
+TEST(Options, ANameUnlikeAllOthersGetsTheListOfThem) {
+  EXPECT_EQ(message_of({{"q", int64_t{1}}}),
+            "example: unknown name \"q\", expected memory_capacity, "
+            "min_confidence, sharpness, memory");
+  testing::expect_error(ErrorKind::kInvalid, "a: unknown name \"q\"",
+                        [] { fail_unknown_name("a", "q", {}); });
+  try {
+    fail_unknown_name("a", "q", {});
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "a: unknown name \"q\"");
+  }
+}
+
+TEST(Options, FieldsHaveTheirValues) {
+  const auto fields = option_fields(ExampleOptions());
+  EXPECT_EQ(fields[0].value, OptionValue(int64_t{64}));
+  EXPECT_EQ(fields[1].value, OptionValue(0.99));
+  EXPECT_EQ(fields[2].value, OptionValue(true));
+  EXPECT_EQ(fields[3].value, OptionValue(std::string("hus")));
+}
+
+TEST(Options, TextOfEveryTypeIsWhatOneWouldType) {
+  EXPECT_EQ(to_text(true), "true");
+  EXPECT_EQ(to_text(false), "false");
+  EXPECT_EQ(to_text(int64_t{-12}), "-12");
+  EXPECT_EQ(to_text(std::string("hus")), "hus");
+  EXPECT_EQ(to_text(-1.7976931348623157e308), "-1.7976931348623157e+308");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -1,6 +1,7 @@
 #include "sotta/core/threads.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -9,10 +10,29 @@
 #include <thread>
 #include <vector>
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include "tests/support/expect_error.h"
+
+namespace {
+
+bool affinity_is_unknown = false;
+
+}  // namespace
+
+// In place of the C library's: fails when told to.
+extern "C" int sched_getaffinity(pid_t process, size_t size,
+                                 cpu_set_t* mask) noexcept {
+  if (affinity_is_unknown) {
+    errno = EPERM;
+    return -1;
+  }
+  const auto real = reinterpret_cast<int (*)(pid_t, size_t, cpu_set_t*)>(
+      ::dlsym(RTLD_NEXT, "sched_getaffinity"));
+  return real(process, size, mask);
+}
 
 namespace sotta {
 namespace {
@@ -36,6 +56,13 @@ TEST(AvailableCores, CountsTheAffinityMaskAndNotTheMachine) {
   }).join();
 
   EXPECT_EQ(narrowed, 1);
+}
+
+TEST(AvailableCores, AreTheMachinesWhereTheMaskIsUnknown) {
+  affinity_is_unknown = true;
+  const int64_t cores = available_cores();
+  affinity_is_unknown = false;
+  EXPECT_EQ(cores, std::max(1u, std::thread::hardware_concurrency()));
 }
 
 TEST(MostThreads, IsFourPerCoreAndAtLeast64) {

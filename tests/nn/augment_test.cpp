@@ -11,6 +11,9 @@
 
 #include "sotta/nn/random_tensor.h"
 
+#include "nn/affine_view.h"
+#include "nn/colour_jitter.h"
+#include "nn/gaussian_blur.h"
 #include "tests/nn/augment_golden.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/thread_counts.h"
@@ -116,6 +119,28 @@ INSTANTIATE_TEST_SUITE_P(All, AugmentShapes,
                                            std::vector<int64_t>{2, 3, 8, 40},
                                            std::vector<int64_t>{2, 1, 33, 7},
                                            std::vector<int64_t>{2, 3, 2, 2}));
+
+// The shorter side limits how far an image is moved.
+TEST(Augment, IsTheSumOfItsPartsForImagesOfAnyForm) {
+  for (const auto& shape :
+       {std::vector<int64_t>{2, 3, 8, 40}, std::vector<int64_t>{2, 3, 40, 8}}) {
+    const at::Tensor images = random_images(shape);
+    Rng rng(5), parts(5);
+    for (int view = 0; view < 4; ++view) {
+      const auto drawn = draw_augment_parameters(parts, 8);
+      const at::Tensor noise = random_normal(parts, shape);
+      at::Tensor expected = images;
+      for (const auto& colour : drawn.colours)
+        expected = change_colour(expected, colour);
+      expected = gaussian_blur(affine_view(expected, drawn, kBlurReach),
+                               drawn.blur_sigma);
+      if (drawn.flip) expected = expected.flip(-1);
+      expected = (expected + 0.005 * noise).clamp(0, 1);
+      EXPECT_TRUE(close(augment(images, rng), expected, 1e-6, 0)) << view;
+    }
+    EXPECT_EQ(rng.state().counter, parts.state().counter);
+  }
+}
 
 TEST(Augment, SameStreamSameView) {
   const at::Tensor images = random_images({2, 3, 16, 16});

@@ -66,5 +66,48 @@ TEST_F(ReplayedCalls, ResultsStayAsTheyAre) {
   EXPECT_EQ(totals[2].item<double>(), 0 + 1 + 2 + 3 + 4 + 5);
 }
 
+TEST_F(ReplayedCalls, TwoShapesHaveAPlaceEachAndAThirdHasNone) {
+  const auto call_twice = [&](int64_t length, double value) {
+    const at::Tensor first = at::full({length}, value);
+    const at::Tensor second = at::full({length}, value + 1);
+    calls(first);
+    const auto results = calls(second);
+    EXPECT_TRUE(results[0].equal(second * 2)) << length;
+    return places.back() == second.data_ptr();
+  };
+  EXPECT_FALSE(call_twice(3, 1));
+  EXPECT_FALSE(call_twice(4, 5));
+  EXPECT_TRUE(call_twice(5, 9));
+
+  EXPECT_FALSE(call_twice(3, 13));
+  const void* const of_three = places.back();
+  EXPECT_FALSE(call_twice(4, 17));
+  EXPECT_NE(places.back(), of_three);
+}
+
+TEST_F(ReplayedCalls, AShapeIsRecordedOnlyWhenItComesTwiceInARow) {
+  std::vector<at::Tensor> inputs;
+  for (int i = 0; i < 6; ++i) {
+    inputs.push_back(at::full({3 + i % 2}, i));
+    calls(inputs.back());
+    EXPECT_EQ(places.back(), inputs.back().data_ptr()) << i;
+  }
+}
+
+TEST(Replayed, WithoutReplayIsTheFunction) {
+  std::vector<void*> places;
+  Replayed calls(
+      [&](const at::Tensor& input) {
+        places.push_back(input.data_ptr());
+        return std::vector<at::Tensor>{input};
+      },
+      /*replay=*/false);
+  for (int i = 0; i < 4; ++i) {
+    const at::Tensor input = at::full({3}, i);
+    EXPECT_TRUE(calls(input)[0].is_same(input));
+    EXPECT_EQ(places.back(), input.data_ptr());
+  }
+}
+
 }  // namespace
 }  // namespace sotta

@@ -198,6 +198,29 @@ TEST(AtomicFile, WritersOfOneFileDoNotMeet) {
   EXPECT_EQ(files_in(folder), 1u);
 }
 
+TEST(AtomicFile, LeavesWhatItCannotOpen) {
+  const TempDir folder;
+  const auto name = folder / ("a.partial-" + dead_process() + "-0");
+  std::filesystem::create_symlink("nowhere", name);
+  { AtomicFile file(folder / "a"); }
+  EXPECT_TRUE(std::filesystem::is_symlink(name));
+}
+
+// A program without standard input gets the lowest descriptor for its file.
+TEST(AtomicFile, WritesThroughDescriptorZeroToo) {
+  const TempDir folder;
+  const int input = dup(0);
+  close(0);
+  replace_file(folder / "a", "text");
+  const int free_again = open("/dev/null", O_RDONLY);
+  if (input >= 0) {
+    dup2(input, 0);
+    close(input);
+  }
+  EXPECT_EQ(free_again, 0);
+  EXPECT_EQ(read_bytes(folder / "a"), "text");
+}
+
 TEST(ReplaceFile, PutsTheTextInPlaceOfTheOld) {
   const TempDir folder;
   folder.write("a", "old and longer");

@@ -9,11 +9,13 @@
 
 #include "sotta/core/error.h"
 
+#include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
 namespace {
 
+using testing::expect_error;
 using testing::TempDir;
 
 RunRecord numbered(int64_t seed) {
@@ -88,6 +90,48 @@ TEST(RecordFile, MissingFileAndUnwritablePlaceAreErrors) {
   append_text(folder.path() / "file", "x");
   EXPECT_THROW(
       append_record(folder.path() / "file" / "runs.jsonl", numbered(1)), Error);
+}
+
+TEST(RecordFile, ErrorsSayWhatKindTheyAre) {
+  const TempDir folder;
+  const std::string missing = (folder / "none.jsonl").string();
+  expect_error(ErrorKind::kNotFound, missing + ": expected a file of records",
+               [&] { read_records(missing); });
+  folder.write("bad.jsonl", "nonsense\n");
+  expect_error(
+      ErrorKind::kBadFormat,
+      (folder / "bad.jsonl").string() + " line 1: expected a JSON object",
+      [&] { read_records(folder / "bad.jsonl"); });
+  std::filesystem::create_directory(folder / "taken");
+  expect_error(ErrorKind::kIo,
+               (folder / "taken").string() + ": cannot be written: Is a",
+               [&] { append_record(folder / "taken", numbered(1)); });
+}
+
+TEST(RecordFile, ADiskThatIsFullIsAnError) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no full disk";
+  expect_error(ErrorKind::kIo, "/dev/full: cannot be written: No space left",
+               [] { append_record("/dev/full", numbered(1)); });
+}
+
+// Whatever a crash has left: nothing, a part of the first line, or more.
+TEST(RecordFile, KeepsWholeLinesAndNothingElse) {
+  const std::string line = to_json(numbered(1)) + "\n";
+  for (const std::string& found :
+       {std::string(), std::string("{"), line, line + "{", "\n" + line + "x"}) {
+    const TempDir folder;
+    const auto file = folder.write("runs.jsonl", found);
+    append_record(file, numbered(2));
+    const size_t end = found.rfind('\n');
+    const std::string whole =
+        end == std::string::npos ? "" : found.substr(0, end + 1);
+    EXPECT_EQ(testing::read_bytes(file), whole + to_json(numbered(2)) + "\n");
+  }
+}
+
+TEST(RecordFile, AnEmptyFileHasNoRecords) {
+  const TempDir folder;
+  EXPECT_TRUE(read_records(folder.write("runs.jsonl", "")).empty());
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "sotta/record/record_folder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "sotta/core/version.h"
 #include "sotta/record/record_file.h"
@@ -112,6 +114,53 @@ TEST(RecordFolder, RefusesRecordsOfAnotherVersionUnlessTold) {
   expect_error(ErrorKind::kBadFormat, "holds records of sotta 0.0.0",
                [&] { RecordFolder(dir.path(), ""); });
   EXPECT_EQ(RecordFolder(dir.path(), "", true).earlier().size(), 1u);
+}
+
+// A program without standard input gets the lowest descriptor for its file.
+TEST(RecordFolder, WritesThroughDescriptorZeroToo) {
+  const TempDir dir;
+  const int input = dup(0);
+  close(0);
+  {
+    RecordFolder folder(dir.path(), "");
+    folder.append(record_of_seed(1));
+  }
+  if (input >= 0) {
+    dup2(input, 0);
+    close(input);
+  }
+  EXPECT_EQ(read_record_folder(dir.path()).size(), 1u);
+}
+
+TEST(RecordFolder, ItsFileIsNotPassedOnToOtherPrograms) {
+  const TempDir dir;
+  const int next = dup(1);  // the descriptor that the file will get
+  close(next);
+  const RecordFolder folder(dir.path(), "");
+  EXPECT_EQ(fcntl(next, F_GETFD), FD_CLOEXEC);
+  EXPECT_EQ(fcntl(next, F_GETFL) & (O_ACCMODE | O_APPEND), O_WRONLY | O_APPEND);
+}
+
+TEST(RecordFolder, ARefusalGivesItsFileBack) {
+  const TempDir dir;
+  dir.write("records-other.jsonl", "nonsense\n");
+  expect_error(ErrorKind::kBadFormat, "records-other.jsonl line 1",
+               [&] { RecordFolder(dir.path(), ""); });
+  std::filesystem::remove(dir / "records-other.jsonl");
+  EXPECT_TRUE(RecordFolder(dir.path(), "").earlier().empty());
+}
+
+TEST(RecordFolder, SaysOfWhatVersionTheRecordsAreAndWhatToDo) {
+  const TempDir dir;
+  RunRecord old = record_of_seed(1);
+  old.version = "0.0.0";
+  dir.write("records.jsonl", line_of_seed(2) + to_json(old) + "\n");
+  expect_error(ErrorKind::kBadFormat,
+               dir.path().string() +
+                   ": holds records of sotta 0.0.0, this is " + version() +
+                   "; choose another folder, or give --any-version to keep "
+                   "both in one",
+               [&] { RecordFolder(dir.path(), ""); });
 }
 
 TEST(RecordFolder, RefusesAnotherFormat) {

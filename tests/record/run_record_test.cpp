@@ -371,5 +371,31 @@ TEST(RunRecord, TheBoundsThemselvesMakeSense) {
   EXPECT_EQ(message_of(to_json(record)), "no error");
 }
 
+TEST(RunRecord, AnAccuracyMayBeRoundedToAHundredth) {
+  RunRecord record;
+  record.accuracy = 0.01;
+  EXPECT_EQ(message_of(to_json(record)), "no error");
+  record.accuracy = 0.0101;
+  EXPECT_EQ(message_of(to_json(record)),
+            "runs.jsonl line 4: makes no sense: \"accuracy\" is 0.0101, "
+            "expected 0, for 0 of 0 are correct");
+}
+
+TEST(RunRecord, CountsMayBeAsLargeAsTheirType) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  RunRecord record;
+  record.samples = record.foreign = kMost;
+  record.peak_memory_bytes = record.threads = kMost;
+  record.seconds = record.adapt_seconds = record.images_per_second = 1e300;
+  EXPECT_EQ(message_of(to_json(record)), "no error");
+}
+
+TEST(RunRecord, ALineNamesItsSubjectAndWhatItIsInstead) {
+  for (const char* line : {"", "[1]", "{\"format\":2,", "7", "null"})
+    EXPECT_EQ(message_of(line), "runs.jsonl line 4: expected a JSON object");
+  EXPECT_EQ(message_of("{\"format\":\"2\"}"),
+            "runs.jsonl line 4: expected a record of format 2, got \"2\"");
+}
+
 }  // namespace
 }  // namespace sotta

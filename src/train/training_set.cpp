@@ -19,7 +19,7 @@ constexpr int64_t kImagesPerPiece = 1024;
 
 std::string gigabytes(int64_t bytes) {
   // Tenths, rounded up: what is too much must not look like just enough.
-  const int64_t tenths = (bytes + (int64_t{1} << 30) / 10 - 1) * 10 >> 30;
+  const int64_t tenths = (bytes * 10 + (int64_t{1} << 30) - 1) >> 30;
   return to_text(static_cast<double>(tenths) / 10) + " GiB";
 }
 

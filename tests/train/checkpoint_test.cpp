@@ -110,5 +110,54 @@ TEST(Checkpoint, OtherFilesAreRefused) {
                [&] { load_checkpoint(folder / "step", {}); });
 }
 
+TEST(Checkpoint, KeepsEveryTensorByItsName) {
+  const TempDir folder;
+  const auto model = testing::small_network();
+  Trainer trainer(*model, testing::bright_halves_set(60),
+                  testing::small_options());
+  trainer.advance();
+  const TrainerState saved = trainer.save();
+  save_checkpoint(folder / "c", {saved, {}, 2.25});
+
+  const TensorFile file = read_safetensors(folder / "c");
+  EXPECT_EQ(file.metadata.at("step"), "1");
+  EXPECT_EQ(file.metadata.at("seconds"), "2.25");
+  std::vector<std::string> names;
+  for (const auto& [name, array] : file.tensors)
+    names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "affine", "body", "correct", "losses", "momentum.affine",
+                       "momentum.body", "running_mean", "running_var"}));
+  const TrainerState read = load_checkpoint(folder / "c", {}).state;
+  EXPECT_TRUE(testing::all_numbers(read.model)
+                  .equal(testing::all_numbers(saved.model)));
+  EXPECT_TRUE(read.body_momentum.equal(saved.body_momentum));
+  EXPECT_TRUE(read.affine_momentum.equal(saved.affine_momentum));
+  EXPECT_TRUE(read.losses.equal(saved.losses));
+  EXPECT_TRUE(read.correct.equal(saved.correct));
+}
+
+TEST(Checkpoint, SaysWhatIsMissingOrWrong) {
+  const TempDir folder;
+  const auto refused = [&](const std::map<std::string, std::string>& metadata,
+                           const std::string& problem) {
+    TensorFile content;
+    content.metadata = {metadata.begin(), metadata.end()};
+    write_safetensors(folder / "c", content);
+    expect_error(ErrorKind::kBadFormat,
+                 (folder / "c").string() + ": " + problem,
+                 [&] { load_checkpoint(folder / "c", {}); });
+  };
+  refused({},
+          "expected a checkpoint of a training, metadata "
+          "\"sotta_checkpoint\" is missing");
+  refused({{"sotta_checkpoint", "2"}},
+          "expected a checkpoint of format 1, got 2");
+  refused({{"sotta_checkpoint", "1"}, {"seconds", "many"}},
+          "seconds: expected a number, got \"many\"");
+  refused({{"sotta_checkpoint", "1"}, {"seconds", "1"}, {"step", "1.5"}},
+          "step: expected a whole number, got \"1.5\"");
+}
+
 }  // namespace
 }  // namespace sotta

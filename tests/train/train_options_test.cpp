@@ -57,6 +57,29 @@ TEST(TrainOptions, TheirBoundsAreAllowed) {
   EXPECT_NO_THROW(resolve(options, kCpu));
 }
 
+TEST(TrainOptions, ARefusalSaysWhatIsAllowed) {
+  const auto refused = [](const std::string& message,
+                          const std::function<void(TrainOptions&)>& change) {
+    TrainOptions options;
+    change(options);
+    testing::expect_error(ErrorKind::kInvalid, message,
+                          [&] { resolve(options, kCpu); });
+  };
+  refused("seed: expected at least 0, got -1", [](auto& o) { o.seed = -1; });
+  refused("epochs: expected at least 1, got 0", [](auto& o) { o.epochs = 0; });
+  refused("batch: expected at least 2, got 1", [](auto& o) { o.batch = 1; });
+  refused("padding: expected 0 to 4096, got 4097",
+          [](auto& o) { o.padding = 4097; });
+  refused("rate: expected a number above 0, got 0",
+          [](auto& o) { o.rate = 0; });
+  refused("momentum: expected a number above 0 and below 1, got 1",
+          [](auto& o) { o.momentum = 1; });
+  refused("weight_decay: expected a number of at least 0, got -0.1",
+          [](auto& o) { o.weight_decay = -0.1; });
+  refused("precision: expected fp32, bf16 or auto, got \"fp16\"",
+          [](auto& o) { o.precision = "fp16"; });
+}
+
 TEST(TrainOptions, DefaultsArePinned) {
   std::string text;
   for (const auto& field : option_fields(TrainOptions{}))

@@ -293,6 +293,77 @@ TEST(Trainer, StatesOfOtherTrainingsAreRefused) {
   EXPECT_TRUE(all_numbers(trainer.state()).equal(before));
 }
 
+// One at a time, of another shape or missing.
+TEST(Trainer, EveryFieldOfAStateMustFit) {
+  const auto model = small_network();
+  Trainer trainer(*model, bright_halves_set(60), small_options());
+  trainer.advance();
+  const TrainerState good = trainer.save();
+  const auto refused = [&](const char* problem, const auto& change) {
+    TrainerState bad = good;
+    bad.model = good.model.clone();
+    change(bad);
+    testing::expect_error(ErrorKind::kInvalid,
+                          std::string("trainer state: belongs to ") + problem,
+                          [&] { trainer.restore(bad); });
+  };
+  const auto in_two_ways = [&](const char* problem, const auto& field) {
+    refused(problem, [&](TrainerState& s) {
+      at::Tensor& tensor = field(s);
+      tensor = tensor.narrow(0, 0, tensor.size(0) - 1);
+    });
+    refused(problem, [&](TrainerState& s) { field(s) = at::Tensor(); });
+  };
+  using State = TrainerState;
+  using Part = at::Tensor&;
+  const char* network = "another network";
+  in_two_ways(network, [](State& s) -> Part { return s.model.body; });
+  in_two_ways(network, [](State& s) -> Part { return s.model.affine; });
+  in_two_ways(network, [](State& s) -> Part { return s.model.running_mean; });
+  in_two_ways(network, [](State& s) -> Part { return s.model.running_var; });
+  in_two_ways(network, [](State& s) -> Part { return s.body_momentum; });
+  in_two_ways(network, [](State& s) -> Part { return s.affine_momentum; });
+  const char* length = "a training of another length";
+  in_two_ways(length, [](State& s) -> Part { return s.losses; });
+  in_two_ways(length, [](State& s) -> Part { return s.correct; });
+  refused(length, [&](State& s) { s.step = trainer.steps() + 1; });
+  refused(network, [](State& s) { s.step = 0; });  // but there is momentum
+  refused(length, [](State& s) {
+    s.step = -1;
+    s.body_momentum = s.affine_momentum = at::Tensor();
+  });
+
+  TrainerState last = good;
+  last.step = trainer.steps();
+  trainer.restore(last);
+  EXPECT_TRUE(trainer.done());
+}
+
+TEST(Trainer, SaysWhatDoesNotFitTogether) {
+  const auto model = small_network();
+  TrainingSet set = bright_halves_set(12);
+  set.classes = 4;
+  testing::expect_error(
+      ErrorKind::kInvalid,
+      "training: the model tells 3 classes apart, the images have 4",
+      [&] { Trainer(*model, set, small_options()); });
+  set.classes = 3;
+  set.images = set.images.expand({-1, 2, -1, -1});
+  testing::expect_error(
+      ErrorKind::kInvalid,
+      "training: the model takes images of 1 channels, these have 2",
+      [&] { Trainer(*model, set, small_options()); });
+}
+
+TEST(Trainer, ABatchMayHoldAllImages) {
+  const auto model = small_network();
+  TrainOptions options = small_options();
+  options.batch = 12;
+  Trainer trainer(*model, bright_halves_set(12), options);
+  EXPECT_EQ(trainer.steps_per_epoch(), 1);
+  EXPECT_EQ(trainer.steps(), 3);
+}
+
 TEST(Trainer, ImagesThatDoNotFitTheModelAreRefused) {
   const auto model = small_network();
   TrainingSet set = bright_halves_set(12);

@@ -74,5 +74,46 @@ TEST(TrainingSet, TellsHowFarItIsAndCanBeStopped) {
   EXPECT_EQ(seen, (std::vector<int64_t>{1024, 2048}));
 }
 
+TEST(TrainingSet, SaysHowMuchMemoryItNeedsInTenthsRoundedUp) {
+  const auto message = [](int64_t max_bytes) {
+    try {
+      load_training_set(numbered_images(100), 0, at::kCPU, max_bytes);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message(0),
+            "training images: 100 of 3 x 4 pixels take 0.1 GiB in memory, at "
+            "most 0 GiB are allowed");
+  EXPECT_EQ(message(1),
+            "training images: 100 of 3 x 4 pixels take 0.1 GiB in memory, at "
+            "most 0.1 GiB are allowed");
+}
+
+TEST(TrainingSet, CountsTheBorderOnEverySide) {
+  const auto data = numbered_images(100);
+  const int64_t bytes = 100 * 2 * (3 + 2) * (4 + 2);
+  EXPECT_NO_THROW(load_training_set(data, 1, at::kCPU, bytes));
+  EXPECT_THROW(load_training_set(data, 1, at::kCPU, bytes - 1), Error);
+}
+
+TEST(TrainingSet, ReadsWholePiecesAndTheRest) {
+  for (const int64_t count : {1, 1023, 1024, 1025}) {
+    std::vector<int64_t> seen;
+    const TrainingSet set =
+        load_training_set(numbered_images(count), 0, at::kCPU,
+                          kTrainingSetBytes, [&](const Progress& progress) {
+                            seen.push_back(progress.done);
+                            EXPECT_EQ(progress.note, "reading images");
+                            return true;
+                          });
+    EXPECT_EQ(seen.size(), count > 1024 ? 2u : 1u);
+    EXPECT_EQ(seen.back(), count);
+    EXPECT_EQ(set.images[count - 1].max().item<int64_t>(),
+              (count - 1) % 251 + 1);
+  }
+}
+
 }  // namespace
 }  // namespace sotta

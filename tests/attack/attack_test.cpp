@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
+#include "sotta/core/options.h"
 
 #include "tests/attack/attacked_window.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/thread_counts.h"
 
 namespace sotta {
@@ -190,6 +192,75 @@ TEST(Attack, RefusesWindowsThatDoNotFit) {
   last_class.labels.fill_(4);  // of five
   EXPECT_NO_THROW(craft(*adapter, last_class, attack_by("surrogate")));
   EXPECT_TRUE(differences(before, adapter->snapshot()).empty());
+}
+
+TEST(Attack, SaysWhatDoesNotFitAWindow) {
+  const auto adapter = attacked_adapter("tent");
+  const auto refuses = [&](const std::string& problem, auto spoil) {
+    AttackWindow window = attacked_window();
+    spoil(window);
+    testing::expect_error(ErrorKind::kInvalid, "attack: expected " + problem,
+                          [&] { craft(*adapter, window, attack_by("paper")); });
+  };
+  const int64_t count = attacked_window().images.size(0);
+  const std::string all = "[" + std::to_string(count) + "]";
+  const std::string shape = "images [N, 3, H, W], got ";
+  using Window = AttackWindow;
+  refuses(shape + "none", [](Window& w) { w.images = at::Tensor(); });
+  refuses(shape + "[0, 3, 16, 16]",
+          [](Window& w) { w.images = w.images.slice(0, 0, 0); });
+  refuses(shape + "[" + std::to_string(count) + ", 2, 16, 16]",
+          [](Window& w) { w.images = w.images.slice(1, 0, 2); });
+  refuses(shape + "[3, 16, 16]", [](Window& w) { w.images = w.images[0]; });
+  refuses("uint8 or float images, got Int",
+          [](Window& w) { w.images = w.images.to(at::kInt); });
+  for (const float wrong : {-0.1f, 1.1f, std::nanf("")})
+    refuses("images within 0 .. 1, got others", [&](Window& w) {
+      w.images = as_floats(w.images);
+      w.images[1][1][1][1] = wrong;
+    });
+  refuses("malicious as Bool " + all + ", got none",
+          [](Window& w) { w.malicious = at::Tensor(); });
+  refuses("malicious as Bool " + all + ", got Long " + all,
+          [](Window& w) { w.malicious = w.malicious.to(at::kLong); });
+  refuses("malicious as Bool " + all + ", got Bool [" +
+              std::to_string(count - 1) + "]",
+          [](Window& w) { w.malicious = w.malicious.slice(0, 1); });
+  refuses("malicious as Bool " + all + ", got Bool [" + std::to_string(count) +
+              ", 1]",
+          [](Window& w) { w.malicious = w.malicious.unsqueeze(1); });
+  refuses("labels as Long " + all + ", got Int " + all,
+          [](Window& w) { w.labels = w.labels.to(at::kInt); });
+  refuses("labels below 5, got 7", [](Window& w) { w.labels[3] = 7; });
+}
+
+TEST(Attack, TakesImagesFromZeroToOneInclusive) {
+  const auto adapter = attacked_adapter("tent");
+  AttackWindow window = attacked_window();
+  window.images = as_floats(window.images);
+  window.images[0].fill_(0);
+  window.images[1].fill_(1);
+  EXPECT_NO_THROW(craft(*adapter, window, attack_by("surrogate")));
+}
+
+TEST(Attack, ARefusedOptionSaysWhatIsAllowed) {
+  const auto refuses = [](const std::string& name, const OptionValue& value,
+                          const std::string& problem) {
+    AttackOptions options;
+    assign_options(options, {{name, value}}, "attack");
+    testing::expect_error(ErrorKind::kInvalid, name + ": " + problem,
+                          [&] { validate(options); });
+  };
+  refuses("attack", std::string("papr"), "unknown name \"papr\", did you mean");
+  refuses("attack_weights", std::string("none"),
+          "unknown name \"none\", expected adapted, source");
+  refuses("attack_eps", 1.5, "expected 0 to 1, got 1.5");
+  refuses("attack_steps", int64_t{0}, "expected at least 1, got 0");
+  for (const double size : {0.0, 1.001})
+    refuses("attack_step_size", size,
+            "expected above 0 and at most 1, got " + to_text(size));
+  refuses("attack_step_size", std::nan(""),
+          "expected above 0 and at most 1, got nan");
 }
 
 TEST(Attack, RefusesOptionsOutOfRange) {

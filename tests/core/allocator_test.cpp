@@ -1,6 +1,7 @@
 #include "sotta/core/allocator.h"
 
 #include <cstdlib>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -19,6 +20,28 @@ TEST(Allocator, FreedMemoryStaysInTheHeap) {
   EXPECT_EQ(mallinfo2().hblkhd, before.hblkhd);
   std::free(block);
   EXPECT_GE(mallinfo2().fordblks, static_cast<size_t>(16 << 20));
+}
+
+// Whether one of eight such blocks is mapped on its own. What the heap has free
+// may serve the first of them.
+bool is_mapped(size_t bytes) {
+  const size_t before = mallinfo2().hblkhd;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 8; ++i)
+    blocks.push_back(std::malloc(bytes));  // never touched
+  const bool mapped = mallinfo2().hblkhd > before;
+  for (void* block : blocks)
+    std::free(block);
+  return mapped;
+}
+
+TEST(Allocator, TheHeapTakesBlocksOfUpTo32Megabytes) {
+  keep_freed_memory();
+  if (mallinfo2().arena == 0)
+    GTEST_SKIP() << "a sanitizer has its own allocator";
+  constexpr size_t kLimit = 32 << 20, kPage = 4096;
+  EXPECT_TRUE(is_mapped(kLimit + kPage));
+  EXPECT_FALSE(is_mapped(kLimit - kPage));
 }
 
 #endif

@@ -80,5 +80,22 @@ TEST(CachedDataset, RefusesWhatIsNotThere) {
                [&] { cached.get({5}); });
 }
 
+TEST(CachedDataset, KeepsEveryImageInItsPlace) {
+  const auto images = std::make_shared<CountingImages>();
+  const CachedDataset cached(images);
+  const std::vector<int64_t> order = {499, 0, 256, 255, 0, 499, 1};
+
+  for (int turn = 0; turn < 2; ++turn) {
+    const LabelledImages got = cached.get(order);
+    const LabelledImages expected = numbered_images(500, 3)->get(order);
+    EXPECT_TRUE(got.images.equal(expected.images));
+    EXPECT_TRUE(got.labels.equal(expected.labels));
+  }
+
+  EXPECT_EQ(images->read, 5);
+  EXPECT_EQ(cached.get({}).images.size(0), 0);
+  EXPECT_EQ(images->read, 5);
+}
+
 }  // namespace
 }  // namespace sotta

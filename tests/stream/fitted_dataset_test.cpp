@@ -93,5 +93,41 @@ TEST(FittedDataset, RefusesOtherNumbersOfChannels) {
   });
 }
 
+TEST(FittedDataset, FitsEveryImageOfACall) {
+  const auto original = ramps(3, 8, 6);
+
+  const at::Tensor got =
+      FittedDataset(original, {3, 5, 9}).get({2, 0, 3}).images;
+
+  const int64_t wanted[] = {2, 0, 3};
+  for (int64_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(got[i].equal(to_tensor(
+        resize_bilinear(to_array(original->get({wanted[i]}).images[0]), 5, 9))))
+        << i;
+}
+
+// Lumas of 115.49998, 156.50003, 64.50003 and 181.49991.
+TEST(FittedDataset, LumaIsRoundedAsPillowRoundsIt) {
+  const at::Tensor pixels =
+      at::tensor({5, 127, 35, 119, 188, 159, 67, 248, 32, 221, 129, 3},
+                 at::kByte)
+          .view({1, 3, 2, 2});
+  const auto colours = std::make_shared<TensorDataset>(
+      LabelledImages{pixels, at::zeros({1}, at::kLong)}, 1, "colours");
+
+  const at::Tensor grey = FittedDataset(colours, {1, 2, 2}).get({0}).images;
+
+  EXPECT_TRUE(grey.flatten().equal(at::tensor({115, 157, 65, 181}, at::kByte)));
+}
+
+TEST(SameShape, ComparesEveryDimension) {
+  const ImageShape shape{3, 4, 5};
+  EXPECT_TRUE(same_shape(shape, {3, 4, 5}));
+  EXPECT_FALSE(same_shape(shape, {1, 4, 5}));
+  EXPECT_FALSE(same_shape(shape, {3, 5, 5}));
+  EXPECT_FALSE(same_shape(shape, {3, 4, 4}));
+  EXPECT_FALSE(same_shape(shape, {3, 5, 4}));
+}
+
 }  // namespace
 }  // namespace sotta

@@ -88,5 +88,31 @@ TEST(NoiseDataset, RefusesWhatIsNotThere) {
   });
 }
 
+TEST(NoiseDataset, OneImageOfOneByteIsEnough) {
+  const NoiseDataset one(Rng(1), {1, 1, 1}, 1);
+
+  EXPECT_EQ(one.size(), 1);
+  EXPECT_EQ(one.get({0}).images.sizes(), at::IntArrayRef({1, 1, 1, 1}));
+}
+
+TEST(NoiseDataset, HasOneClass) {
+  const LabelledImages images = noise().get({7, 8, 9});
+
+  EXPECT_EQ(images.labels.sizes(), at::IntArrayRef({3}));
+  EXPECT_EQ(images.labels.abs().sum().item<int64_t>(), 0);
+}
+
+TEST(NoiseDataset, RefusesEveryDimensionOfZero) {
+  for (const ImageShape& shape :
+       {ImageShape{0, 2, 2}, ImageShape{2, 0, 2}, ImageShape{2, 2, 0}})
+    expect_error(ErrorKind::kInvalid,
+                 "NoiseDataset: expected dimensions of at least 1",
+                 [&] { NoiseDataset(Rng(1), shape, 1); });
+  expect_error(ErrorKind::kInvalid,
+               "NoiseDataset: expected at least 1 image, got -3", [] {
+                 NoiseDataset(Rng(1), {1, 1, 1}, -3);
+               });
+}
+
 }  // namespace
 }  // namespace sotta

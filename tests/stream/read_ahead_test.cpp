@@ -107,5 +107,37 @@ TEST(ReadAhead, CanBeDroppedAtAnyPoint) {
   }
 }
 
+TEST(ReadAhead, OnceDroppedItReadsNoMore) {
+  std::atomic<int64_t> read{0};
+  {
+    ReadAhead reader(
+        [&](int64_t begin, int64_t end) {
+          read += end - begin;
+          return numbers(begin, end);
+        },
+        0, 100000, 8);
+    take(reader, 4);
+  }
+
+  EXPECT_GE(read, 4);
+  EXPECT_LE(read, 4 + 8);
+}
+
+TEST(ReadAhead, ReadsEveryImageOnce) {
+  for (const int64_t capacity : {1, 4, 9, 1000}) {
+    std::atomic<int64_t> read{0};
+    {
+      ReadAhead reader(
+          [&](int64_t begin, int64_t end) {
+            read += end - begin;
+            return numbers(begin, end);
+          },
+          3, 250, capacity);
+      EXPECT_TRUE(take(reader, 247).equal(numbers(3, 250)));
+    }
+    EXPECT_EQ(read, 247) << capacity;
+  }
+}
+
 }  // namespace
 }  // namespace sotta

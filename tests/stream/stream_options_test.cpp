@@ -73,5 +73,17 @@ TEST(StreamOptions, RefusesTwoAnswersToOneQuestion) {
                  "not with noise");
 }
 
+TEST(StreamOptions, WhatWasGivenIsPartOfTheMessage) {
+  expect_invalid({{"foreign_share", 1.25}},
+                 "foreign_share: expected 0 to below 1, got 1.25");
+  expect_invalid({{"concentration", -2.5}},
+                 "concentration: expected above 0 to 1e6, got -2.5");
+  expect_invalid({{"scenario", "attack"}, {"foreign", "mnist"}},
+                 "foreign: a foreign set goes with near and far, not with "
+                 "attack");
+  expect_invalid({{"foreign_share", 0.5}, {"foreign_count", int64_t{0}}},
+                 "foreign_share: expected either this or foreign_count");
+}
+
 }  // namespace
 }  // namespace sotta

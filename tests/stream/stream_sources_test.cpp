@@ -8,6 +8,7 @@
 #include "sotta/corrupt/corrupted_dataset.h"
 #include "sotta/data/image.h"
 
+#include "stream/cached_dataset.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 
@@ -280,6 +281,39 @@ TEST_F(StreamSourcesTest, SaysWhatIsMissing) {
                [&] { open("cifar10", "far", "folder:no-such-folder"); });
   expect_error(ErrorKind::kInvalid, "scenario",
                [&] { open("cifar10", "noisy"); });
+}
+
+TEST_F(StreamSourcesTest, MadeImagesAreKept) {
+  StreamOptions options;
+  options.corruptions = "fog,clean";
+
+  const auto domains = open_sources("cifar10", root_.path(), options).domains;
+
+  EXPECT_NE(dynamic_cast<const CachedDataset*>(domains[0].images.get()),
+            nullptr);
+  EXPECT_EQ(dynamic_cast<const CachedDataset*>(domains[1].images.get()),
+            nullptr);
+}
+
+TEST_F(StreamSourcesTest, OnlyNearAndFarHaveAForeignSet) {
+  for (const char* scenario : {"benign", "attack", "noise"}) {
+    const StreamSources sources = open("cifar10", scenario);
+    EXPECT_EQ(sources.foreign, nullptr) << scenario;
+    EXPECT_EQ(sources.foreign_name, "") << scenario;
+  }
+  EXPECT_EQ(open("cifar10", "near", "cifar10:test").foreign_name,
+            "cifar10:test");
+}
+
+TEST_F(StreamSourcesTest, OptionsAreCheckedFirst) {
+  StreamOptions options;
+  options.window = 0;
+  expect_error(ErrorKind::kInvalid, "window",
+               [&] { open_sources("cifar10", "no-such-root", options); });
+}
+
+TEST(ParseCorruptions, AllAreTheCommonOnes) {
+  EXPECT_EQ(parse_corruptions("all"), common_corruption_names());
 }
 
 }  // namespace

@@ -329,5 +329,134 @@ TEST(Stream, RefusesSourcesOfAnotherPlan) {
   expect_refused("than the foreign set has", numbered_sources(100, 20));
 }
 
+TEST(Stream, CanBeReadFromEndToEndAndNowhereElse) {
+  const auto sources = numbered_sources(30);
+  Stream stream(make_plan("near", sources), sources);
+  const at::Tensor all = stream.read(0, 60);
+
+  ASSERT_EQ(all.size(0), 60);
+  for (const int64_t place : {0, 11, 60})
+    EXPECT_EQ(stream.read(place, place).sizes(), at::IntArrayRef({0, 3, 1, 1}));
+  stream.seek(60);
+  EXPECT_EQ(stream.position(), 60);
+  EXPECT_EQ(stream.next(5).size(0), 0);
+  stream.seek(0);
+  EXPECT_EQ(stream.position(), 0);
+  EXPECT_EQ(stream.next(0).size(0), 0);
+  EXPECT_TRUE(stream.next(60).equal(all));
+
+  const auto expect_refused = [](const std::string& part, const auto& action) {
+    expect_error(ErrorKind::kInvalid, "Stream: expected a " + part, action);
+  };
+  expect_refused("range within 0 .. 60, got -1 .. 5",
+                 [&] { stream.read(-1, 5); });
+  expect_refused("range within 0 .. 60, got 6 .. 5",
+                 [&] { stream.read(6, 5); });
+  expect_refused("range within 0 .. 60, got 60 .. 61",
+                 [&] { stream.read(60, 61); });
+  expect_refused("position within 0 .. 60, got -1", [&] { stream.seek(-1); });
+  expect_refused("position within 0 .. 60, got 61", [&] { stream.seek(61); });
+  expect_refused("count of at least 0, got -1", [&] { stream.next(-1); });
+}
+
+TEST(Stream, AsksForNothingWhereNothingIsWanted) {
+  const auto images = std::make_shared<CountingImages>(100);
+  const auto sources = counting_sources(images);
+  Stream stream(make_plan("benign", sources, 8), sources);
+
+  EXPECT_EQ(stream.next(0).size(0), 0);
+  EXPECT_EQ(images->read(), 0);
+}
+
+TEST(Stream, ASeekToWhereItIsKeepsWhatIsReadAhead) {
+  const auto images = std::make_shared<CountingImages>(100);
+  const auto sources = counting_sources(images);
+  Stream stream(make_plan("benign", sources, 50), sources);
+  const at::Tensor expected = stream.read(0, 100);
+  const int64_t before = images->read();
+
+  for (int64_t i = 0; i < 100; i += 10) {
+    EXPECT_TRUE(stream.next(10).equal(expected.slice(0, i, i + 10)));
+    stream.seek(i + 10);
+  }
+
+  EXPECT_EQ(images->read() - before, 100);
+}
+
+// A call that fails in its middle has given nothing.
+TEST(Stream, AFailedCallIsAsIfItHadNotBeen) {
+  const auto images = std::make_shared<CountingImages>(60, /*broken=*/42);
+  const auto sources = counting_sources(images);
+  for (const int64_t read_ahead : {0, 1, 5, 64}) {
+    const auto plan = make_plan("benign", sources, read_ahead);
+    int64_t broken = 0;
+    while ((*plan)[broken].index != 42)
+      ++broken;
+    ASSERT_GT(broken, 3);
+    Stream stream(plan, sources);
+    const at::Tensor expected = stream.read(2, broken);
+
+    stream.next(2);
+    expect_error(ErrorKind::kBadFormat, "photo.jpg",
+                 [&] { stream.next(broken); });
+    EXPECT_EQ(stream.position(), 2);
+    EXPECT_TRUE(stream.next(broken - 2).equal(expected)) << read_ahead;
+  }
+}
+
+// The foreign images have the right channels, or height, or width, but not all.
+TEST(Stream, ForeignImagesAreFittedInEveryDimension) {
+  for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{
+           {20, 3, 1, 4}, {20, 3, 4, 1}, {20, 1, 1, 1}}) {
+    auto sources = numbered_sources(20);
+    const LabelledImages own = sources.foreign->range(0, 20);
+    sources.foreign = std::make_shared<TensorDataset>(
+        LabelledImages{own.images.slice(1, 2).expand(shape).contiguous(),
+                       own.labels},
+        10, "foreign");
+    const auto plan = make_plan("near", sources);
+
+    const at::Tensor images = Stream(plan, sources).next(40);
+
+    for (int64_t i = 0; i < 40; ++i)
+      if (!(*plan)[i].benign()) {
+        EXPECT_EQ(images[i].sum().item<int64_t>(), 3 * (*plan)[i].index);
+      }
+  }
+}
+
+TEST(Stream, RefusesSourcesThatLackOneImageOfItsPlan) {
+  const auto plan = make_plan("near", numbered_sources(100, 100, 2));
+  EXPECT_NO_THROW(Stream(plan, numbered_sources(100, 100, 2)));
+
+  const auto expect_refused = [&](const std::string& part,
+                                  const StreamSources& sources) {
+    expect_error(ErrorKind::kInvalid, part, [&] { Stream(plan, sources); });
+  };
+  auto sources = numbered_sources(100, 99, 2);
+  expect_refused("Stream: the plan asks for more images than the foreign set",
+                 sources);
+  sources.foreign = nullptr;
+  expect_refused("Stream: the plan asks for more images than the foreign set",
+                 sources);
+  sources = numbered_sources(100, 100, 2);
+  sources.domains[1].images = numbered_images(99, 1);
+  expect_refused("Stream: the plan asks for more images than the domain d1 has",
+                 sources);
+  sources.domains[1].images = nullptr;
+  expect_refused("Stream: the plan asks for more images than the domain d1 has",
+                 sources);
+  expect_refused("Stream: the plan has 2 domains, the sources have 3",
+                 numbered_sources(100, 100, 3));
+}
+
+TEST(Stream, ForeignImagesThatItsPlanLacksNeedNotBeThere) {
+  auto sources = numbered_sources(10);
+  sources.foreign = nullptr;
+  for (const char* scenario : {"benign", "attack", "noise"})
+    EXPECT_EQ(Stream(make_plan(scenario, sources), sources).next(10).size(0),
+              10);
+}
+
 }  // namespace
 }  // namespace sotta

@@ -1,5 +1,7 @@
 #include "sotta/eval/cell.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 #include <torch/version.h>
 
@@ -223,6 +225,52 @@ TEST(Cell, TheAttackIsRecordedWhereThereIsOne) {
   cell.stream.scenario = "attack";
   EXPECT_EQ(std::get<std::string>(describe(cell, facts()).options.at("attack")),
             "paper");
+}
+
+TEST(Cell, SeverityIsTheGridsTooAndCannotBeSet) {
+  Cell cell = sotta_cell();
+  expect_error(ErrorKind::kInvalid, "row: unknown name \"severity\"",
+               [&] { set(cell, "severity", "1"); });
+}
+
+// Those of the method, the stream without the axes, the screen, the guard, the
+// attack, and one of the run itself.
+TEST(Cell, ItsOptionsAreThoseOfAllItsParts) {
+  const Cell cell = sotta_cell();
+  std::multiset<std::string> expected = {"gradient_samples"};
+  const auto expect_all = [&](const std::vector<OptionField>& fields) {
+    for (const auto& field : fields)
+      expected.insert(field.name);
+  };
+  expect_all(method_options("sotta", Preset::kClean, 10));
+  expect_all(option_fields(cell.stream));
+  expect_all(option_fields(cell.odin));
+  expect_all(option_fields(cell.guard));
+  expect_all(option_fields(cell.attack));
+  for (const char* axis : {"scenario", "corruptions", "severity", "seed"})
+    ASSERT_EQ(expected.erase(axis), 1u) << axis;
+
+  const auto names = cell_option_names(cell, 10);
+  EXPECT_EQ(std::multiset<std::string>(names.begin(), names.end()), expected);
+}
+
+TEST(Cell, ItsRecordHoldsNoOptionOfWhatIsOff) {
+  const OptionMap options = describe(sotta_cell(), facts()).options;
+  for (const char* name :
+       {"gradient_samples", "odin_threshold", "odin_temperature", "guard",
+        "guard_history", "attack", "attack_steps", "read_ahead", "seed",
+        "severity", "scenario", "corruptions"})
+    EXPECT_EQ(options.count(name), 0u) << name;
+  EXPECT_EQ(std::get<std::string>(options.at("model_checksum")),
+            "0123456789abcdef");
+}
+
+TEST(Cell, ItsModelIsAFileNameWithoutFolders) {
+  Cell cell = sotta_cell();
+  for (const char* file : {"n.pt", "/n.pt", "a/n.pt", "/a.b/c/n.pt"}) {
+    cell.model = file;
+    EXPECT_EQ(describe(cell, facts()).model, "n.pt") << file;
+  }
 }
 
 }  // namespace

@@ -26,5 +26,15 @@ TEST(CheckFit, NamesTheDatasetAndBothNumbers) {
                [&] { check_fit(model, images(1, 3), "mine"); });
 }
 
+TEST(CheckFit, SaysWhatTheDatasetHas) {
+  const testing::LinearClassifier model(3, 1);
+  expect_error(ErrorKind::kInvalid,
+               "mine: the model tells 3 classes apart, the dataset has 4",
+               [&] { check_fit(model, images(3, 4), "mine"); });
+  expect_error(ErrorKind::kInvalid,
+               "mine: the model takes images of 3 channels, the dataset has 1",
+               [&] { check_fit(model, images(1, 3), "mine"); });
+}
+
 }  // namespace
 }  // namespace sotta

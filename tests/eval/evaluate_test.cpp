@@ -1,11 +1,15 @@
 #include "sotta/eval/evaluate.h"
 
+#include <algorithm>
+
 #include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
 #include "sotta/models/resnet.h"
+
+#include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
@@ -72,6 +76,51 @@ TEST(Evaluate, RefusesADatasetThatDoesNotFit) {
   EXPECT_THROW(evaluate(*model, colour, {}), Error);
   EXPECT_THROW(evaluate(*model, classes, {}), Error);
   EXPECT_THROW(evaluate(*model, labelled_by(*model, 2, 0), {0, 0}), Error);
+}
+
+TEST(Evaluate, TellsHowFarItIsAndHowWellItGoes) {
+  const auto model = small_network();
+  const auto data = labelled_by(*model, 10, 3);
+  std::vector<std::string> seen;
+  evaluate(*model, data, {4, 0}, [&](const Progress& now) {
+    seen.push_back(std::to_string(now.done) + "/" + std::to_string(now.total) +
+                   " " + now.note);
+    return true;
+  });
+  EXPECT_EQ(seen, (std::vector<std::string>{"4/10 accuracy 25.00 %",
+                                            "8/10 accuracy 62.50 %",
+                                            "10/10 accuracy 70.00 %"}));
+}
+
+TEST(Evaluate, ALimitOfOneIsOneImage) {
+  const auto model = small_network();
+  const auto data = labelled_by(*model, 5, 1);
+  for (const int64_t limit : {1, 4, 5, 6}) {
+    const auto result = evaluate(*model, data, {2, limit});
+    EXPECT_EQ(result.samples, std::min<int64_t>(limit, 5));
+    EXPECT_EQ(result.correct, result.samples - 1);
+    EXPECT_FALSE(result.stopped);
+    EXPECT_GT(result.seconds, 0);
+  }
+}
+
+TEST(Evaluate, WithoutSamplesTheAccuracyIsZero) {
+  EXPECT_EQ(EvaluateResult{}.accuracy(), 0);
+  EvaluateResult one;
+  one.samples = one.correct = 1;
+  EXPECT_EQ(one.accuracy(), 100);
+}
+
+TEST(Evaluate, RefusesOptionsOutOfRange) {
+  const auto model = small_network();
+  const auto data = labelled_by(*model, 2, 0);
+  testing::expect_error(ErrorKind::kInvalid, "batch", [&] {
+    evaluate(*model, data, {0, 0});
+  });
+  testing::expect_error(ErrorKind::kInvalid, "limit", [&] {
+    evaluate(*model, data, {1, -1});
+  });
+  EXPECT_EQ(evaluate(*model, data, {1, 0}).samples, 2);
 }
 
 }  // namespace

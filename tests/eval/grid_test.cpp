@@ -199,5 +199,133 @@ TEST(Expand, RefusesEmptyAxesAndTwins) {
   });
 }
 
+TEST(ParseChange, NeedsANameAndTakesAnyValue) {
+  EXPECT_EQ(parse_change("a=b", "x"), (Changes::value_type{"a", "b"}));
+  EXPECT_EQ(parse_change("a=", "x"), (Changes::value_type{"a", ""}));
+  EXPECT_EQ(parse_change("a=b=c", "x"), (Changes::value_type{"a", "b=c"}));
+  for (const char* word : {"=b", "b", "="})
+    expect_error(ErrorKind::kInvalid,
+                 "x: expected option=value, got \"" + std::string(word) + "\"",
+                 [&] { parse_change(word, "x"); });
+}
+
+TEST(ParseVariant, OptionsThatNameItAreJoinedInOrder) {
+  EXPECT_EQ(parse_variant("sotta memory=fifo a=1 b=").variant,
+            "memory=fifo a=1 b=");
+  EXPECT_EQ(parse_variant("sotta").variant, "");
+}
+
+TEST(ParseVariant, SaysWhatItWasGiven) {
+  expect_error(ErrorKind::kInvalid,
+               "variant \"x: a=1\": expected a method and options, as in \"HC: "
+               "sotta memory=confident_fifo\", got \" a=1\"",
+               [] { parse_variant("x: a=1"); });
+}
+
+TEST(ParseSweep, TheSweptOptionMayStandAnywhere) {
+  const auto rows = parse_sweep("sotta memory=fifo min_confidence=0.5,0.9,1");
+  ASSERT_EQ(rows.size(), 3u);
+  const char* values[] = {"0.5", "0.9", "1"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rows[i].method, "sotta");
+    EXPECT_EQ(rows[i].variant, "min_confidence=" + std::string(values[i]));
+    EXPECT_EQ(rows[i].changes,
+              (Changes{{"memory", "fifo"}, {"min_confidence", values[i]}}));
+  }
+}
+
+TEST(Expand, EveryCellHasWhatTheGridSaysOfAll) {
+  for (const char* preset : {"clean", "paper"})
+    for (const char* dataset : {"cifar10", "imagenet"}) {
+      Grid grid = small_grid();
+      grid.dataset = dataset;
+      grid.preset = preset;
+      grid.rows[1].variant = "named";
+      grid.stream.limit = 7;
+      const auto expected = AttackOptions::preset(
+          parse_preset(preset), dataset == std::string("cifar10") ? 10 : 1000);
+      const auto cells = expand(grid);
+      ASSERT_EQ(cells.size(), 16u);
+      for (size_t i = 0; i < cells.size(); ++i) {
+        EXPECT_EQ(cells[i].dataset, dataset);
+        EXPECT_EQ(cells[i].preset, preset);
+        EXPECT_EQ(cells[i].variant, i % 2 == 0 ? "" : "named");
+        EXPECT_EQ(cells[i].stream.limit, 7);
+        EXPECT_EQ(to_option_map(cells[i].attack), to_option_map(expected));
+      }
+    }
+}
+
+TEST(Expand, AForeignSetIsForNearAndFarAlone) {
+  Grid grid = small_grid();
+  grid.rows = {{"", "tent", {}}};
+  grid.scenarios = {"all"};
+  grid.corruptions = {"none"};
+  grid.seeds = {0};
+  grid.stream.foreign = "mnist:train";
+  for (const Cell& cell : expand(grid)) {
+    const std::string scenario = cell.stream.scenario;
+    EXPECT_EQ(cell.stream.foreign,
+              scenario == "near" || scenario == "far" ? "mnist:train" : "")
+        << scenario;
+  }
+}
+
+TEST(Expand, ChecksTheStreamsOptions) {
+  Grid grid = small_grid();
+  grid.changes = {{"window", "0"}};
+  expect_error(ErrorKind::kInvalid, "window", [&] { expand(grid); });
+  grid = small_grid();
+  grid.stream.severity = 0;
+  expect_error(ErrorKind::kInvalid, "severity", [&] { expand(grid); });
+  for (const int64_t severity : {1, 5}) {
+    grid.stream.severity = severity;
+    EXPECT_EQ(expand(grid)[0].stream.severity, severity);
+  }
+}
+
+TEST(Expand, NamesEmptyAxesAndTwinRows) {
+  const auto refuses = [](const std::string& text, auto change) {
+    Grid grid = small_grid();
+    change(grid);
+    expect_error(ErrorKind::kInvalid, text, [&] { expand(grid); });
+  };
+  refuses("method: expected at least one", [](Grid& g) { g.rows.clear(); });
+  refuses("scenario: expected at least one",
+          [](Grid& g) { g.scenarios.clear(); });
+  refuses("corruption: expected at least one",
+          [](Grid& g) { g.corruptions.clear(); });
+  refuses("seeds: expected at least one", [](Grid& g) { g.seeds.clear(); });
+  refuses("tent: is given twice for method tent", [](Grid& g) {
+    g.rows = {{"", "tent", {}}, {"", "tent", {}}};
+  });
+  refuses("variant \"v\": is given twice for method tent", [](Grid& g) {
+    g.rows = {{"v", "tent", {}}, {"v", "tent", {}}};
+  });
+  Grid grid = small_grid();
+  grid.rows = {{"v", "tent", {}}, {"v", "sotta", {}}, {"w", "tent", {}}};
+  EXPECT_EQ(expand(grid).size(), 24u);
+}
+
+TEST(Expand, AnOptionIsMissingOnlyIfNoRowHasIt) {
+  Grid grid = small_grid();
+  grid.rows = {{"", "sotta", {}}, {"", "tent", {}}};
+  grid.changes = {{"min_confidence", "0.5"},
+                  {"odin_threshold", "0.25"},
+                  {"guard_history", "3"},
+                  {"gradient_samples", "2"}};
+  const auto cells = expand(grid);
+  EXPECT_EQ(std::get<double>(cells[0].method_changes.at("min_confidence")),
+            0.5);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(cells[i].odin.threshold, 0.25);
+    EXPECT_EQ(cells[i].guard.history, 3);
+    EXPECT_EQ(cells[i].gradient_samples, 2);
+  }
+  grid.changes = {{"guard_histori", "3"}};
+  expect_error(ErrorKind::kInvalid, "did you mean \"guard_history\"",
+               [&] { expand(grid); });
+}
+
 }  // namespace
 }  // namespace sotta

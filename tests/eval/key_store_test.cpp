@@ -1,36 +1,17 @@
 #include "eval/key_store.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "sotta/core/error.h"
 
+#include "tests/eval/free_port.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
 
-// A socket and its port.
-std::pair<int, int64_t> bound_socket() {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(listener, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  return {listener, ntohs(address.sin_port)};
-}
-
-// A port that is free now.
-int64_t free_port() {
-  const auto [listener, port] = bound_socket();
-  close(listener);
-  return port;
-}
+using testing::bound_socket;
+using testing::free_port;
 
 // Null where LibTorch has no store.
 std::unique_ptr<KeyStore> connect(int64_t rank, int64_t port,
@@ -99,6 +80,57 @@ TEST(KeyStore, SaysSoWhenTheHostIsSilent) {
       [&, number = port] { connect(1, number, 0.2); });
   // The listener stays: were it closed now, LibTorch 1.13's watching thread
   // would end the whole process.
+}
+
+TEST(KeyStore, AValueThatIsSetIsThereForAllAtOnce) {
+  const int64_t port = free_port();
+  const auto host = connect(0, port);
+  if (!host) GTEST_SKIP() << "LibTorch without c10d";
+  const auto guest = connect(1, port);
+
+  for (int i = 0; i < 300; ++i) {
+    const std::string value = std::to_string(i);
+    guest->set("a", value);
+    ASSERT_EQ(host->compare_set("a", "none", "x"), value);
+    ASSERT_EQ(host->add("n", 3), 3 * (i + 1));
+  }
+}
+
+TEST(KeyStore, EveryErrorNamesThePlace) {
+  const int64_t port = free_port();
+  auto host = connect(0, port);
+  if (!host) GTEST_SKIP() << "LibTorch without c10d";
+  const std::string place = "127.0.0.1:" + std::to_string(port) + ": ";
+  testing::expect_error(ErrorKind::kIo, place + "the port cannot be opened",
+                        [&] { connect(0, port); });
+  const auto guest = connect(1, port);
+  guest->add("n", 1);
+  host.reset();
+  testing::expect_error(ErrorKind::kIo,
+                        place +
+                            "rank 0 cannot be reached, expected it to run as "
+                            "long as the others do",
+                        [&] { guest->add("n", 1); });
+  testing::expect_error(
+      ErrorKind::kIo,
+      place +
+          "rank 0 cannot be reached, waited for it for 0.1 seconds "
+          "(--lost-after)",
+      [&] { connect(1, port, 0.1); });
+}
+
+// As under torchrun, whose agent has opened the port.
+TEST(KeyStore, RankZeroMayMeetTheOthersInAStoreOfSomebodyElse) {
+  const int64_t port = free_port();
+  const auto agent = connect(0, port);
+  if (!agent) GTEST_SKIP() << "LibTorch without c10d";
+  RankOptions options;
+  options.port = port;
+  options.hosts = false;
+  const auto zero = connect_key_store(options);
+
+  agent->set("a", "agent's");
+  EXPECT_EQ(zero->compare_set("a", "", "mine"), "agent's");
 }
 
 }  // namespace

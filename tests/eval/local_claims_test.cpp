@@ -12,5 +12,13 @@ TEST(LocalClaims, EveryCellIsOurs) {
   EXPECT_EQ(claims->claim("a"), CellClaims::Answer::kMine);
 }
 
+TEST(LocalClaims, KeepNothingInMind) {
+  const auto claims = make_local_claims();
+  claims->finish("a");
+  claims->mark_failed("b");
+  for (const char* cell : {"a", "b"})
+    EXPECT_EQ(claims->claim(cell), CellClaims::Answer::kMine);
+}
+
 }  // namespace
 }  // namespace sotta

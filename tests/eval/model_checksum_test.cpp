@@ -5,6 +5,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 namespace sotta {
@@ -41,6 +43,19 @@ TEST(ModelChecksum, EveryNumberCounts) {
       EXPECT_TRUE(seen.insert(model_checksum(state)).second);
       part[i] -= 0.5;
     }
+}
+
+// mix64(sum + bits) over the floats' bits, computed by a second program.
+TEST(ModelChecksum, IsThatOfEarlierRecords) {
+  EXPECT_EQ(model_checksum({at::tensor({1.5f, -2.0f}), at::tensor({0.25f}),
+                            at::tensor({3.0f}), at::tensor({0.5f, 1.0f})}),
+            "655319cf7f5da6b1");
+}
+
+TEST(ModelChecksum, IsPaddedToSixteenDigits) {
+  EXPECT_EQ(model_checksum({at::zeros({1}), at::zeros({1}), at::zeros({1}),
+                            at::zeros({1})}),
+            "0000000000000000");
 }
 
 }  // namespace

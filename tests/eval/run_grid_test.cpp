@@ -381,5 +381,170 @@ TEST(Shard, SplitsStreamsIfThereAreTooFew) {
   expect_error(ErrorKind::kInvalid, "shard", [&] { shard(cells, 2, 2); });
 }
 
+TEST(RunGrid, NamesTheCellThatFailed) {
+  const TinyBench tiny;
+  const TempDir dir;
+  Grid grid = tiny.grid();
+  grid.rows = {{"", "bn_stats", {}}, {"mine", "bn_stats", {}}};
+  grid.scenarios = {"benign"};
+  grid.corruptions = {"none", "fog"};
+  grid.seeds = {7};
+  grid.stream.whole_windows = true;
+  grid.stream.limit = 10;  // of a window of 16
+  const auto outcome = run(tiny, dir.path(), expand(grid));
+  const std::string why =
+      ", seed 7: StreamPlan: expected at least one whole window of 16 samples, "
+      "got 10";
+  EXPECT_EQ(outcome.failures,
+            (std::vector<std::string>{"bn_stats, benign, clean" + why,
+                                      "bn_stats (mine), benign, clean" + why,
+                                      "bn_stats, benign, fog" + why,
+                                      "bn_stats (mine), benign, fog" + why}));
+}
+
+TEST(RunGrid, ARowIsNamedByMethodAndVariant) {
+  const TinyBench tiny;
+  const TempDir dir;
+  Grid grid = tiny.grid();
+  grid.rows = {{"", "bn_stats", {}}, {"mine", "bn_stats", {}}};
+  const auto outcome = run(tiny, dir.path(), expand(grid));
+  ASSERT_EQ(outcome.progress.rows.size(), 2u);
+  EXPECT_EQ(outcome.progress.rows.at("bn_stats").cells, 1);
+  EXPECT_EQ(outcome.progress.rows.at("bn_stats (mine)").cells, 1);
+}
+
+TEST(RunGrid, TellsOfAllRunningCells) {
+  const TinyBench tiny;
+  const TempDir dir;
+  int64_t most = 0;
+  run(tiny, dir.path(), expand(eight_cells(tiny)), 3,
+      [&](const GridProgress& now) {
+        const RunningCells& running = now.running;
+        most = std::max(most, running.cells);
+        // Benign streams have two windows, the others three.
+        EXPECT_GE(running.windows, 2 * running.cells);
+        EXPECT_LE(running.windows, 3 * running.cells);
+        EXPECT_GE(running.windows_done, running.cells);
+        EXPECT_LE(running.windows_done, running.windows);
+        EXPECT_GE(running.share, static_cast<double>(running.cells) / 3 - 1e-9);
+        EXPECT_LE(running.share, static_cast<double>(running.cells) + 1e-9);
+        return true;
+      });
+  EXPECT_GE(most, 1);
+  EXPECT_LE(most, 3);
+}
+
+TEST(RunGrid, RefusesToRunNoneAtATime) {
+  const TinyBench tiny;
+  const TempDir dir;
+  expect_error(ErrorKind::kInvalid, "jobs",
+               [&] { run(tiny, dir.path(), expand(tiny.grid()), 0); });
+}
+
+TEST_F(WithOthers, StopsWhileItWaitsForThem) {
+  class Busy : public OtherProcess {
+    Answer claim(const std::string&) override { return Answer::kTaken; }
+  } others;
+  int64_t calls = 0;
+  const auto outcome =
+      run_grid(cells_, 1, bench_, records_, others,
+               [&](const GridProgress&) { return ++calls < 2; });
+  EXPECT_TRUE(outcome.stopped);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(outcome.progress.done, 0);
+  EXPECT_TRUE(read_records(records_.file()).empty());
+}
+
+// Cannot be reached with what is to be said to them.
+class Unreachable : public OtherProcess {
+ public:
+  void finish(const std::string&) override { lose("finish"); }
+  void mark_failed(const std::string&) override { lose("mark_failed"); }
+  void release(const std::string&) override { lose("release"); }
+
+ private:
+  static void lose(const char* what) {
+    fail(ErrorKind::kIo, "rank 0", std::string("lost at ") + what);
+  }
+};
+
+TEST_F(WithOthers, EndsWhenTheyCannotBeToldWhatIsDone) {
+  Unreachable others;
+  const auto outcome = run_grid(cells_, 1, bench_, records_, others);
+  EXPECT_EQ(outcome.lost, "rank 0: lost at finish");
+  EXPECT_EQ(outcome.progress.done, 1);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(read_records(records_.file()).size(), 1u);
+}
+
+TEST_F(WithOthers, EndsWhenTheyCannotBeToldWhatFailed) {
+  for (Cell& cell : cells_) {
+    cell.stream.whole_windows = true;
+    cell.stream.limit = 10;  // none in the benign streams
+  }
+  Unreachable others;
+  const auto outcome = run_grid(cells_, 1, bench_, records_, others);
+  EXPECT_EQ(outcome.lost, "rank 0: lost at mark_failed");
+  EXPECT_EQ(outcome.failures.size(), 1u);
+  EXPECT_TRUE(read_records(records_.file()).empty());
+}
+
+TEST_F(WithOthers, EndsWhenACellCannotBeGivenBack) {
+  Unreachable others;
+  const auto outcome = run_grid(cells_, 1, bench_, records_, others,
+                                [](const GridProgress&) { return false; });
+  EXPECT_EQ(outcome.lost, "rank 0: lost at release");
+  EXPECT_TRUE(outcome.stopped);
+}
+
+TEST_F(WithOthers, ARecordThatCannotBeWrittenEndsTheGrid) {
+  std::filesystem::remove(records_.file());
+  std::filesystem::create_directory(records_.file());
+  OtherProcess others;
+  std::set<int64_t> done;
+  expect_error(ErrorKind::kIo, records_.file().filename().string(), [&] {
+    run_grid(cells_, 1, bench_, records_, others, [&](const GridProgress& now) {
+      done.insert(now.done);
+      return true;
+    });
+  });
+  EXPECT_EQ(done, std::set<int64_t>{0});
+  EXPECT_TRUE(others.told_finished.empty());
+  EXPECT_TRUE(others.told_failed.empty());
+}
+
+TEST(Shard, KeepsStreamsWholeIfThereAreJustEnough) {
+  const TinyBench tiny;
+  const auto cells = expand(eight_cells(tiny));  // of four streams
+  for (int64_t i = 0; i < 4; ++i) {
+    const auto share = shard(cells, i, 4);
+    ASSERT_EQ(share.size(), 2u);
+    EXPECT_EQ(share[0].stream.scenario, share[1].stream.scenario);
+    EXPECT_EQ(share[0].stream.seed, share[1].stream.seed);
+  }
+  // The fifth share takes the fifth cell.
+  EXPECT_EQ(shard(cells, 0, 5).size(), 2u);
+  ASSERT_EQ(shard(cells, 4, 5).size(), 1u);
+  EXPECT_EQ(shard(cells, 4, 5)[0].method, cells[4].method);
+  EXPECT_EQ(shard(cells, 4, 5)[0].stream.seed, cells[4].stream.seed);
+}
+
+TEST(Shard, OneShareIsAllAndOthersThanThoseAreRefused) {
+  const TinyBench tiny;
+  const auto cells = expand(eight_cells(tiny));
+  EXPECT_EQ(shard(cells, 0, 1).size(), 8u);
+  EXPECT_TRUE(shard({}, 0, 1).empty());
+  const auto refuses = [&](int64_t i, int64_t n, const std::string& got) {
+    expect_error(ErrorKind::kInvalid,
+                 "shard: expected i/n with i from 0 to n-1, got " + got,
+                 [&] { shard(cells, i, n); });
+  };
+  refuses(2, 2, "2/2");
+  refuses(-1, 2, "-1/2");
+  refuses(0, 0, "0/0");
+  refuses(-1, 0, "-1/0");
+  refuses(0, -1, "0/-1");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -197,5 +197,35 @@ TEST(RunStream, RefusesAModelThatDoesNotFit) {
   expect_error(ErrorKind::kInvalid, "window", [&] { run_stream(task); });
 }
 
+TEST(RunStream, TellsTheAccuracySoFar) {
+  std::vector<std::string> notes;
+  run_stream(small_task("source", "benign"), [&](const Progress& progress) {
+    notes.push_back(std::to_string(progress.done) + "/" +
+                    std::to_string(progress.total) + " " + progress.note);
+    return true;
+  });
+  EXPECT_EQ(notes, (std::vector<std::string>{"1/3 accuracy 100.00 %",
+                                             "2/3 accuracy 100.00 %",
+                                             "3/3 accuracy 100.00 %"}));
+}
+
+TEST(RunStream, NamesBothIntervals) {
+  RunTask task = small_task("source", "benign");
+  task.context.update_interval = 4;
+  expect_error(ErrorKind::kInvalid,
+               "window: expected the method's interval between updates, 4, got "
+               "8",
+               [&] { run_stream(task); });
+}
+
+TEST(RunStream, AWindowWithoutAnAttackerIsSeenAsItIs) {
+  RunTask task = small_task("source", "attack");
+  RunTask plain = small_task("source", "benign");
+  task.attack.mode = "none";  // refused by any attempt to craft
+  expect_error(ErrorKind::kInvalid, "attack", [&] { run_stream(task); });
+  plain.attack.mode = "none";
+  EXPECT_EQ(run_stream(plain).record.samples, 20);
+}
+
 }  // namespace
 }  // namespace sotta

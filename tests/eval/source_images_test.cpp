@@ -7,6 +7,8 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include "sotta/core/draw.h"
+
 namespace sotta {
 namespace {
 
@@ -77,6 +79,28 @@ TEST(MixedSourceImages, ShowsTheAttackersCopiesCleanToo) {
   ASSERT_EQ(images.size(0), 12);
   for (int64_t i = 0; i < 12; ++i)
     EXPECT_TRUE(images[i].eq((*plan)[i].index).all().item<bool>()) << i;
+}
+
+TEST(DrawSourceImages, OrderIsThatOfTheDraws) {
+  const at::Tensor images = draw_source_images(numbered(9), 4, Rng(23));
+  ASSERT_EQ(images.size(0), 4);
+  const auto drawn = draw_without_replacement(9, 4, Rng(23));
+  for (int64_t i = 0; i < 4; ++i)
+    EXPECT_EQ(images[i][0][0][0].item<int64_t>(),
+              drawn[static_cast<size_t>(i)]);
+}
+
+TEST(MixedSourceImages, TakesTheWholeStreamIfItIsShorter) {
+  StreamSources sources;
+  sources.name = "test";
+  sources.domains = {{"clean", std::make_shared<TensorDataset>(numbered(6))}};
+  StreamOptions options;
+  options.scenario = "noise";
+  const auto plan = std::make_shared<const StreamPlan>(options, sources);
+  const at::Tensor all = Stream(plan, sources).read(0, 12);
+  EXPECT_TRUE(mixed_source_images(numbered(6), plan, sources, 100).equal(all));
+  EXPECT_TRUE(mixed_source_images(numbered(6), plan, sources, 5)
+                  .equal(all.slice(0, 0, 5)));
 }
 
 }  // namespace

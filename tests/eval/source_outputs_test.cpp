@@ -1,5 +1,7 @@
 #include "eval/source_outputs.h"
 
+#include <algorithm>
+
 #include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
@@ -136,6 +138,57 @@ TEST(SourceOutputs, AReplayedMethodCanBeTakenBack) {
   const at::Tensor first = adapter.step(images).logits;
   adapter.restore(start);
   EXPECT_TRUE(adapter.step(images).logits.equal(first));
+}
+
+TEST(SourceOutputs, ArePlainNumbersOfTheWholeStream) {
+  const Bench bench = make_bench();
+  Stream stream(bench.plan, bench.sources);
+  std::vector<std::string> seen;
+  const SourceOutputs outputs = source_outputs(
+      *bench.model, *bench.plan, stream, [&](const Progress& now) {
+        seen.push_back(std::to_string(now.done) + "/" +
+                       std::to_string(now.total) + now.note);
+        return true;
+      });
+  EXPECT_EQ(seen, (std::vector<std::string>{"1/6", "2/6", "3/6", "4/6", "5/6",
+                                            "6/6"}));
+  EXPECT_FALSE(outputs.logits.requires_grad());
+  EXPECT_FALSE(outputs.features.requires_grad());
+  ASSERT_EQ(outputs.logits.size(0), 42);
+  ASSERT_EQ(outputs.features.size(0), 42);
+  for (int64_t begin = 0; begin < 42; begin += 8) {
+    const int64_t end = std::min<int64_t>(begin + 8, 42);
+    const ForwardResult expected = bench.model->forward(
+        stream.read(begin, end), bench.model->source(), NormStats::running());
+    EXPECT_TRUE(outputs.logits.slice(0, begin, end).equal(expected.logits));
+    EXPECT_TRUE(outputs.features.slice(0, begin, end).equal(expected.features));
+  }
+}
+
+TEST(SourceOutputs, StopWhenAsked) {
+  const Bench bench = make_bench();
+  Stream stream(bench.plan, bench.sources);
+  EXPECT_THROW(source_outputs(*bench.model, *bench.plan, stream,
+                              [](const Progress& now) { return now.done < 2; }),
+               PassStopped);
+  EXPECT_EQ(stream.position(), 16);
+}
+
+TEST(SourceOutputs, AReplayedMethodPredictsAnyImages) {
+  const Bench bench = make_bench();
+  MethodContext context;
+  context.model = bench.model;
+  Stream stream(bench.plan, bench.sources);
+  const auto outputs = std::make_shared<const SourceOutputs>(
+      source_outputs(*bench.model, *bench.plan, stream));
+  for (const char* name : {"source", "lame"}) {
+    const auto replayed =
+        make_replayed_method(name, context, Preset::kClean, {}, outputs);
+    const at::Tensor images = stream.read(20, 30);
+    EXPECT_TRUE(replayed->predict(images).equal(
+        make_method(name, context)->predict(images)));
+    EXPECT_TRUE(replayed->state().affine.equal(bench.model->source().affine));
+  }
 }
 
 }  // namespace

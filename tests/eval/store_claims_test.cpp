@@ -1,7 +1,10 @@
 #include "eval/store_claims.h"
 
+#include <future>
+
 #include <gtest/gtest.h>
 
+#include "tests/eval/free_port.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {
@@ -206,6 +209,119 @@ TEST(MakeStoreClaims, RefusesARankOutsideTheWorld) {
   options.port = 0;
   expect_error(ErrorKind::kInvalid, "port",
                [&] { make_store_claims(options); });
+}
+
+TEST(MakeStoreClaims, RefusesWhatIsOutOfRange) {
+  const auto refuses = [](const std::string& message, const auto& change) {
+    RankOptions options;
+    options.world = 2;
+    change(options);
+    expect_error(ErrorKind::kInvalid, message,
+                 [&] { make_store_claims(options); });
+  };
+  using O = RankOptions;
+  refuses("rank: expected 0 to 1, got -1", [](O& o) { o.rank = -1; });
+  refuses("rank: expected 0 to 1, got 2", [](O& o) { o.rank = 2; });
+  refuses("rank: expected 0 to -1, got 0", [](O& o) { o.world = 0; });
+  refuses("port: expected 1 to 65535, got 0", [](O& o) { o.port = 0; });
+  refuses("port: expected 1 to 65535, got 65536", [](O& o) { o.port = 65536; });
+  refuses("lost_after: expected more than 0, got 0",
+          [](O& o) { o.lost_after = 0; });
+}
+
+// Claims of several processes in this one, by way of a real port.
+class LivingClaims : public ::testing::Test {
+ protected:
+  RankOptions options(int64_t rank, double lost_after = 20) const {
+    RankOptions options;
+    options.rank = rank;
+    options.world = 2;
+    options.port = port_;
+    options.lost_after = lost_after;
+    return options;
+  }
+
+  // Whether LibTorch has a store.
+  static bool is_possible() {
+    RankOptions options;
+    options.port = testing::free_port();
+    try {
+      make_store_claims(options);
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+      return false;
+    }
+  }
+
+  const int64_t port_ = testing::free_port();
+};
+
+TEST_F(LivingClaims, ShareCellsAndSayGoodbye) {
+  if (!is_possible()) GTEST_SKIP() << "LibTorch without c10d";
+  auto zero = make_store_claims(options(0));
+  auto one = make_store_claims(options(1));
+
+  EXPECT_EQ(zero->claim("a"), Answer::kMine);
+  EXPECT_EQ(one->claim("a"), Answer::kTaken);
+  zero->finish("a");
+  EXPECT_EQ(one->claim("a"), Answer::kDone);
+  EXPECT_EQ(one->claim("b"), Answer::kMine);
+  one->release("b");
+  EXPECT_EQ(zero->claim("b"), Answer::kMine);
+  zero->mark_failed("b");
+  EXPECT_EQ(one->claim("b"), Answer::kFailed);
+
+  one.reset();
+  const auto store = connect_key_store(options(1));
+  EXPECT_EQ(store->add("sotta/start/1", 0), 1);
+  EXPECT_EQ(store->add("sotta/left/1", 0), 1);
+  EXPECT_EQ(store->add("sotta/left/0", 0), 0);
+}
+
+TEST_F(LivingClaims, RankZeroStaysUntilTheOthersHaveLeft) {
+  if (!is_possible()) GTEST_SKIP() << "LibTorch without c10d";
+  auto zero = make_store_claims(options(0));
+  auto one = make_store_claims(options(1));
+
+  auto end = std::async(std::launch::async, [&] { zero.reset(); });
+  for (int i = 0; i < 300; ++i)
+    ASSERT_EQ(one->claim(std::to_string(i)), Answer::kMine);
+  one.reset();
+  end.get();
+  EXPECT_EQ(zero, nullptr);
+}
+
+TEST_F(LivingClaims, RankZeroThatDoesNotHostWaitsForNobody) {
+  if (!is_possible()) GTEST_SKIP() << "LibTorch without c10d";
+  const auto agent = connect_key_store(options(0));
+  const auto one = make_store_claims(options(1));
+  RankOptions guest = options(0);
+  guest.hosts = false;
+  auto zero = make_store_claims(guest);
+
+  EXPECT_EQ(zero->claim("a"), Answer::kMine);
+  zero.reset();
+
+  EXPECT_EQ(one->claim("a"), Answer::kTaken);
+  EXPECT_EQ(agent->add("sotta/left/0", 0), 1);
+}
+
+TEST_F(LivingClaims, BeatAsLongAsTheyLive) {
+  if (!is_possible()) GTEST_SKIP() << "LibTorch without c10d";
+  const auto agent = connect_key_store(options(0));
+  auto one = make_store_claims(options(1, /*lost_after=*/1));
+  const auto beats = [&] { return agent->add("sotta/beat/1", 0); };
+
+  int64_t asked = 0;
+  while (beats() < 4 && asked < 1000000)
+    ++asked;
+
+  EXPECT_GE(beats(), 4);
+  one.reset();
+  const int64_t last = beats();
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(beats(), last);
 }
 
 }  // namespace

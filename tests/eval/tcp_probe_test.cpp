@@ -1,9 +1,13 @@
 #include "eval/tcp_probe.h"
 
+#include <future>
+
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "tests/eval/free_port.h"
 
 namespace sotta {
 namespace {
@@ -58,6 +62,24 @@ TEST(TcpProbe, AMachineIsNotReachedAtAnAddressOfNobody) {
   Listener listener;
   listener.stop();
   EXPECT_FALSE(can_listen("no.such.host.invalid", listener.port()));
+}
+
+TEST(TcpProbe, WaitsForOneThatIsNotThereYet) {
+  const auto [listener, port] = testing::bound_socket();
+  EXPECT_FALSE(wait_for_listener("127.0.0.1", port, 0));
+  auto later = std::async(std::launch::async, [descriptor = listener] {
+    return listen(descriptor, 4);
+  });
+  EXPECT_TRUE(wait_for_listener("127.0.0.1", port, 60));
+  EXPECT_EQ(later.get(), 0);
+  close(listener);
+}
+
+TEST(TcpProbe, LeavesThePortAsItWas) {
+  const int64_t port = testing::free_port();
+  for (int turn = 0; turn < 3; ++turn)
+    EXPECT_TRUE(can_listen("localhost", port)) << turn;
+  EXPECT_FALSE(wait_for_listener("localhost", port, 0));
 }
 
 }  // namespace

@@ -233,5 +233,37 @@ TEST(AccuracyTables, AMethodWithoutUsualSettingsHasARowForEach) {
   EXPECT_TRUE(setting_tables(groups.at(0)).empty());
 }
 
+// Both scenarios are complete, but no seed has both.
+TEST(AccuracyTables, AnOverallAverageOfOtherSeedsIsNotComparedWithThePaper) {
+  auto records = all_corruptions(run("sotta", "far", "", 0, 83));
+  for (const auto& record : all_corruptions(run("sotta", "noise", "", 1, 81)))
+    records.push_back(record);
+  const auto tables = scenario_tables(group_runs(records).at(0));
+  const auto& cells = tables.at(0).rows.at(0).cells;
+  EXPECT_DOUBLE_EQ(cells[0].paper, 81.6);
+  EXPECT_DOUBLE_EQ(cells[1].paper, 80.0);
+  EXPECT_TRUE(cells[2].partial);
+  EXPECT_TRUE(std::isnan(cells[2].paper));
+  EXPECT_EQ(tables[0].notes.at(0), "2 seeds: 0, 1.");
+  EXPECT_EQ(tables[0].notes.at(1),
+            "Far, Noise: average over the paper's 15 corruptions.");
+}
+
+TEST(AccuracyTables, NotesSayWhatEachScenarioIsOver) {
+  const std::vector<RunRecord> records = {
+      run("tent", "benign", "fog", 0, 85), run("tent", "near", "fog", 0, 85),
+      run("tent", "noise", "fog", 0, 85), run("tent", "noise", "snow", 0, 85)};
+  const Table table = scenario_tables(group_runs(records).at(0)).at(0);
+  EXPECT_EQ(table.notes,
+            (Names{"1 seed: 0.", "Benign, Near: average over fog alone.",
+                   "Noise: average over 2 corruptions (snow, fog).",
+                   "The paper states 55.9 for LAME under Attack; the cells of "
+                   "its own table average 55.7.",
+                   "The paper states 69.5 for CoTTA under Attack; the cells of "
+                   "its own table average 64.7."}));
+  EXPECT_EQ(table.title, "Accuracy (%) by scenario");
+  EXPECT_EQ(table.row_header, "Method");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -51,5 +51,45 @@ TEST(BarChart, LongNamesAreShortened) {
   EXPECT_NE(draw(chart).find("m…<"), std::string::npos);
 }
 
+TEST(BarChart, AWhiskerNeedsASpreadAndBeginsNoEarlierThanTheBar) {
+  const auto chart_of = [](double spread) {
+    BarChart chart{"T", "x", {{"s", 0}}, {}};
+    chart.groups = {{"a", {{1, spread, "one"}}}, {"b", {{10, kNaN, ""}}}};
+    return draw(chart);
+  };
+  EXPECT_EQ(occurrences(chart_of(0), "whisker"), 0);
+  const std::string svg = chart_of(5);
+  const auto number = [&](const std::string& name, size_t from) {
+    const std::string key = " " + name + "=\"";
+    return std::stod(svg.substr(svg.find(key, from) + key.size()));
+  };
+  const size_t whisker = svg.rfind("<line", svg.find("whisker"));
+  const size_t bar = svg.rfind("<rect", svg.find("height=\"12\" class=\"f0\""));
+  EXPECT_EQ(number("x1", whisker), number("x", bar));
+  // To 1 + 5, and the label 5 pixels behind.
+  EXPECT_NEAR(number("x2", whisker) - number("x", bar),
+              6 * number("width", bar), 0.4);
+  const size_t label = svg.rfind("<text", svg.find(">one<"));
+  EXPECT_NEAR(number("x", label), number("x2", whisker) + 5, 0.1);
+}
+
+TEST(BarChart, GroupsStandBelowOneAnotherWithTheirBars) {
+  BarChart chart{"T", "x", {{"s", 0}, {"t", 3}}, {}};
+  for (const char* name : {"a", "b", "c"})
+    chart.groups.push_back({name, {{1, kNaN, ""}, {2, kNaN, ""}}});
+  const std::string svg = draw(chart);
+  std::vector<double> tops;
+  for (size_t at = svg.find("height=\"12\" class=\"f"); at != std::string::npos;
+       at = svg.find("height=\"12\" class=\"f", at + 1)) {
+    const size_t y = svg.rfind(" y=\"", at);
+    tops.push_back(std::stod(svg.substr(y + 4)));
+  }
+  ASSERT_EQ(tops.size(), 6u);
+  for (size_t i = 0; i < 6; i += 2) {
+    EXPECT_NEAR(tops[i + 1] - tops[i], 13, 0.11);
+    EXPECT_NEAR(tops[i] - tops[0], 35.0 * static_cast<double>(i / 2), 0.11);
+  }
+}
+
 }  // namespace
 }  // namespace sotta

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/statistics.h"
+
 namespace sotta {
 namespace {
 
@@ -61,6 +63,42 @@ TEST(Change, SeedsThatOneSideLacksAreLeftOut) {
 TEST(Change, NoSpreadAtAllIsAChangeIfThereIsADifference) {
   EXPECT_EQ(compare_seeds({{0, 5}, {1, 5}}, {{2, 4}, {3, 4}}).kind,
             ChangeKind::kHigher);
+}
+
+TEST(Change, OneSharedSeedIsNoPairing) {
+  const Change change = compare_seeds({{0, 10}, {1, 12}}, {{1, 2}, {2, 4}});
+  EXPECT_FALSE(change.paired);
+  EXPECT_EQ(change.now_seeds, 2);
+  EXPECT_EQ(change.before_seeds, 2);
+  EXPECT_DOUBLE_EQ(change.difference, 8);
+  EXPECT_EQ(change.kind, ChangeKind::kHigher);
+}
+
+TEST(Change, WelchWeighsUnevenCounts) {
+  const Change change =
+      compare_seeds({{0, 10}, {1, 12}}, {{2, 1}, {3, 2}, {4, 3}, {5, 4}});
+  // Squared errors of 1 and 5/12, of one and three degrees of freedom.
+  EXPECT_EQ(change.now_seeds, 2);
+  EXPECT_EQ(change.before_seeds, 4);
+  EXPECT_DOUBLE_EQ(change.difference, 8.5);
+  const double freedom = 17.0 * 17 / 144 / (1 + 25.0 / 432);
+  EXPECT_NEAR(change.high - 8.5,
+              student_quantile(0.975, freedom) * std::sqrt(17.0 / 12), 1e-9);
+  EXPECT_NEAR(change.high - 8.5, 8.5 - change.low, 1e-9);
+}
+
+TEST(Change, WithOneSeedOnEitherSideTheNoiseIsNotKnown) {
+  EXPECT_EQ(compare_seeds({{0, 9}}, {{1, 5}, {2, 6}}).kind,
+            ChangeKind::kUnknownNoise);
+  EXPECT_EQ(compare_seeds({{1, 5}, {2, 6}}, {{0, 9}}).kind,
+            ChangeKind::kUnknownNoise);
+}
+
+TEST(Change, AnIntervalThatEndsAtZeroHoldsIt) {
+  const Change level = compare_seeds({{0, 5}, {1, 5}}, {{2, 5}, {3, 5}});
+  EXPECT_EQ(level.low, 0);
+  EXPECT_EQ(level.high, 0);
+  EXPECT_EQ(level.kind, ChangeKind::kWithinNoise);
 }
 
 }  // namespace

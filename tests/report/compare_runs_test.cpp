@@ -109,5 +109,98 @@ TEST(CompareRuns, RunsThatOneSideHasAreCounted) {
   EXPECT_EQ(table->rows[1].cells[1].text, "0");
 }
 
+// Everything of a table: "name|title|header|columns", its rows, its notes.
+Names text_of(const Table& table) {
+  std::string head = table.name + "|" + table.title + "|" + table.row_header;
+  for (const Column& column : table.columns)
+    head += "|" + column.name;
+  Names lines = {head};
+  for (const TableRow& row : table.rows) {
+    std::string line = row.name;
+    for (size_t i = 0; i < row.cells.size(); ++i)
+      line += "|" + cell_text(table, row.cells[i], i);
+    lines.push_back(line);
+  }
+  lines.insert(lines.end(), table.notes.begin(), table.notes.end());
+  return lines;
+}
+
+// TENT: +0.5 and +0.5 in fog; +2 and -3 in snow. LAME has other seeds: means
+// 51 and 61 with errors of 1 each, t of two degrees of freedom 4.30265, so
+// 10 -+ 6.085. SAR is the same; EATA has one seed.
+TEST(CompareRuns, TheseRunsGiveTheseTables) {
+  const Runs before = {
+      run("tent", "noise", "fog", 0, 50),  run("tent", "noise", "fog", 1, 60),
+      run("tent", "noise", "snow", 0, 40), run("tent", "noise", "snow", 1, 50),
+      run("lame", "noise", "fog", 0, 50),  run("lame", "noise", "fog", 1, 52),
+      run("sar", "noise", "fog", 0, 33),   run("eata", "noise", "fog", 5, 70)};
+  const Runs now = {run("tent", "noise", "fog", 0, 50.5),
+                    run("tent", "noise", "fog", 1, 60.5),
+                    run("tent", "noise", "snow", 0, 42),
+                    run("tent", "noise", "snow", 1, 47),
+                    run("lame", "noise", "fog", 2, 60),
+                    run("lame", "noise", "fog", 3, 62),
+                    run("sar", "noise", "fog", 0, 33),
+                    run("eata", "noise", "fog", 5, 68),
+                    run("eata", "near", "fog", 5, 60)};
+
+  const Section section = compare_runs(now, before);
+
+  EXPECT_EQ(section.title, "What changed");
+  ASSERT_EQ(section.paragraphs.size(), 2u);
+  EXPECT_EQ(section.paragraphs[0],
+            "Of 4 averages that both sides have, 1 changed beyond seed noise; "
+            "for 1 the noise is not known, as there is one seed.");
+  const std::string place = "cifar10, preset clean: ";
+  const std::string columns =
+      "|Runs|Other|These|Difference|95 % interval|Verdict";
+  ASSERT_EQ(section.tables.size(), 3u);
+  EXPECT_EQ(
+      text_of(section.tables[0]),
+      (Names{
+          "against/averages|Accuracy (%): averages" + columns,
+          place + "LAME under Noise|51.00|61.00|+10.00|+3.92 to +16.08 "
+                  "(unpaired)|higher",
+          place + "EATA under Noise|70.00|68.00|−2.00|one seed|noise unknown",
+          place + "TENT under Noise|50.00|50.00|0.00|−15.88 to +15.88|within "
+                  "noise",
+          "4 comparisons; chance alone would call about 0 of them a change, "
+          "1 were called so. Not shown: 1 that are the same to the last "
+          "digit."}));
+  EXPECT_EQ(
+      text_of(section.tables[1]),
+      (Names{"against/corruptions|Accuracy (%): single corruptions" + columns,
+             place + "TENT under Noise, fog|55.00|55.50|+0.50|+0.50 to "
+                     "+0.50|higher",
+             "2 comparisons; chance alone would call about 0 of them a change, "
+             "1 were called so. Not shown: 0 that are the same to the last "
+             "digit, 1 within noise."}));
+  EXPECT_EQ(
+      text_of(section.tables[2]),
+      (Names{"against/one-sided|Runs that only one side "
+             "has|Runs|Only other|Only these",
+             place + "EATA under Near|0|1", place + "LAME under Noise|2|2"}));
+}
+
+// 11 of 21 comparisons are tested, of which chance calls 0.55.
+TEST(CompareRuns, ChanceIsOfWhatWasTested) {
+  Runs before, now;
+  for (int i = 0; i < 11; ++i)
+    for (const int64_t seed : {0, 1}) {
+      const std::string method = "m" + std::to_string(i);
+      before.push_back(run(method, "noise", "fog", seed, 50));
+      now.push_back(
+          run(method, "noise", "fog", seed, 51.0 + 20.0 * double(seed)));
+    }
+  for (int i = 11; i < 21; ++i) {
+    before.push_back(run("m" + std::to_string(i), "noise", "fog", 0, 50));
+    now.push_back(run("m" + std::to_string(i), "noise", "fog", 0, 51));
+  }
+  EXPECT_EQ(find_table(compare_runs(now, before), "against/averages")->notes[0],
+            "21 comparisons; chance alone would call about 1 of them a change, "
+            "0 were called so. Not shown: 0 that are the same to the last "
+            "digit.");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -103,5 +103,15 @@ TEST(DistributionFigures, NotWithoutForeignSamples) {
   EXPECT_TRUE(distribution_figures(group_runs(records).at(0)).empty());
 }
 
+TEST(DistributionFigures, OfTwoMethodsBothAreShown) {
+  const std::vector<RunRecord> records = {counted_run("source"),
+                                          counted_run("tent")};
+  const auto figures = distribution_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 4u);
+  EXPECT_EQ(figures[0].name, "cifar10-clean-confidence-source");
+  EXPECT_EQ(figures[1].name, "cifar10-clean-confidence-tent");
+  EXPECT_EQ(figures[3].name, "cifar10-clean-classes-tent");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -41,5 +41,14 @@ TEST(Escape, OtherLettersStay) {
   EXPECT_EQ(escape_latex("Köln"), "Köln");
 }
 
+TEST(Escape, EveryLetterThatMeansSomething) {
+  EXPECT_EQ(escape_markdown("~$"), "\\~\\$");
+  EXPECT_EQ(escape_latex("2×3–4"), "2$\\times$3--4");
+}
+
+TEST(Escape, OnlyControlCharactersBecomeSpaces) {
+  EXPECT_EQ(escape_html("\x1f|\x20|!|\x7e|\x7f"), " | |!|~| ");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -20,5 +20,12 @@ TEST(Figures, NothingIsDrawnWithoutData) {
   EXPECT_TRUE(make_figures(group_runs(records).at(0)).empty());
 }
 
+TEST(Figures, LettersBeyondAsciiAreNotForFiles) {
+  RunGroup group;
+  group.dataset = "aZ09";
+  group.preset = "ö";
+  EXPECT_EQ(figure_name(group, "x"), "aZ09----x");
+}
+
 }  // namespace
 }  // namespace sotta

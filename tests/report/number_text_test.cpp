@@ -31,5 +31,20 @@ TEST(NumberText, Counted) {
   EXPECT_EQ(counted(3, "seed"), "3 seeds");
 }
 
+TEST(NumberText, WholeNumbersHaveAllTheirDigitsToAThousandBillions) {
+  EXPECT_EQ(shortest(999999999999999), "999999999999999");
+  EXPECT_EQ(shortest(-20000), "-20000");
+  EXPECT_EQ(shortest(1e15), "1e+15");
+  EXPECT_EQ(shortest(1234567.5), "1.23457e+06");
+}
+
+TEST(NumberText, ZeroHasNoSign) {
+  EXPECT_EQ(fixed(0, 2), "0.00");
+  EXPECT_EQ(signed_fixed(0, 2), "0.00");
+  EXPECT_EQ(signed_fixed(-0.001, 2), "0.00");
+  EXPECT_EQ(signed_fixed(10, 0), "+10");
+  EXPECT_EQ(counted(0, "seed"), "0 seeds");
+}
+
 }  // namespace
 }  // namespace sotta

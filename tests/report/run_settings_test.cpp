@@ -59,5 +59,34 @@ TEST(RunSettings, WhatGoesWithAVariantIsVariedOnlyOverVariants) {
   EXPECT_EQ(varied_over_variants({&base, &variant}), Names{"memory"});
 }
 
+TEST(RunSettings, NoOptionThatRepeatsAFieldOrChangesSpeedIsASetting) {
+  RunRecord record = run("tent", "noise", "fog", 1, 80);
+  const Settings before = settings_of(record);
+  for (const char* name :
+       {"corruption", "corruptions", "data", "dataset", "jobs", "method", "out",
+        "preset", "read_ahead", "scenario", "seed", "severity", "threads",
+        "variant"})
+    record.options[name] = std::string("other");
+  EXPECT_EQ(settings_of(record), before);
+}
+
+TEST(RunSettings, EveryPartOfAPlaceKeepsRunsApart) {
+  const auto base =
+      with_option(run("tent", "noise", "fog", 0, 80), "step", 1.0);
+  const auto varied_with = [&](const auto& change) {
+    RunRecord other = with_option(base, "step", 2.0);
+    change(other);
+    return varied_settings({&base, &other});
+  };
+  EXPECT_EQ(varied_with([](RunRecord&) {}), Names{"step"});
+  EXPECT_EQ(varied_with([](RunRecord& r) { r.dataset = "x"; }), Names{});
+  EXPECT_EQ(varied_with([](RunRecord& r) { r.scenario = "x"; }), Names{});
+  EXPECT_EQ(varied_with([](RunRecord& r) { r.corruption = "x"; }), Names{});
+  EXPECT_EQ(varied_with([](RunRecord& r) { r.method = "x"; }), Names{});
+  EXPECT_EQ(varied_with([](RunRecord& r) { r.preset = "x"; }), Names{});
+  EXPECT_EQ(varied_with([](RunRecord& r) { r.seed = 7; }), Names{});
+  EXPECT_EQ(varied_with([](RunRecord& r) { r.variant = "x"; }), Names{});
+}
+
 }  // namespace
 }  // namespace sotta

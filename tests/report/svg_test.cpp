@@ -99,5 +99,57 @@ TEST(Svg, WrappedLinesFitAndKeepAllWords) {
   EXPECT_GT(lines.size(), 1u);
 }
 
+TEST(Svg, IsThisText) {
+  SvgWriter svg(100, 50.26, "x");
+  svg.rect(1, 2, 3.14, 4, "f0");
+  svg.line(1, 2, 3, -4.05, "g");
+  svg.polyline({{1, 2}, {3, 4}}, "line");
+  svg.polygon({{1, 2}, {3, 4}, {5, 6}}, "p");
+  svg.text(5, 6, "s", Anchor::kStart);
+  svg.text(5, 6, "m", Anchor::kMiddle, "small");
+  svg.text(5, 6, "e", Anchor::kEnd);
+  svg.upright_text(7, 8, "u");
+  EXPECT_EQ(
+      svg.finish(),
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" "
+      "viewBox=\"0 0 100 50.3\" width=\"100\" height=\"50.3\" role=\"img\" "
+      "aria-label=\"x\">"
+      "<rect x=\"0\" y=\"0\" width=\"100\" height=\"50.3\" class=\"ground\"/>"
+      "<rect x=\"1\" y=\"2\" width=\"3.1\" height=\"4\" class=\"f0\"/>"
+      "<line x1=\"1\" y1=\"2\" x2=\"3\" y2=\"-4.1\" class=\"g\"/>"
+      "<polyline points=\"1,2 3,4\" class=\"line\"/>"
+      "<polygon points=\"1,2 3,4 5,6\" class=\"p\"/>"
+      "<text x=\"5\" y=\"6\" text-anchor=\"start\">s</text>"
+      "<text x=\"5\" y=\"6\" text-anchor=\"middle\" class=\"small\">m</text>"
+      "<text x=\"5\" y=\"6\" text-anchor=\"end\">e</text>"
+      "<text transform=\"translate(7 8) rotate(-90)\" "
+      "text-anchor=\"middle\">u</text></svg>");
+}
+
+TEST(Svg, EveryKindOfLetterHasItsWidth) {
+  const std::pair<const char*, double> widths[] = {
+      {"i", 0.34}, {"I", 0.34}, {" ", 0.34}, {"f", 0.42}, {"-", 0.42},
+      {"m", 1},    {"@", 1},    {"+", 0.84}, {"&", 0.84}, {"A", 0.79},
+      {"Z", 0.79}, {"a", 0.64}, {"[", 0.42}, {"0", 0.64}, {"_", 0.64},
+      {"{", 0.64}, {"ö", 0.79}, {"…", 1},    {"名", 1}};
+  for (const auto& [letter, width] : widths)
+    EXPECT_DOUBLE_EQ(text_width(letter, 10), 10 * width) << letter;
+}
+
+TEST(Svg, WhatFitsExactlyFits) {
+  EXPECT_EQ(wrapped("aaaa", 100, 192), (std::vector<std::string>{"aaa", "a"}));
+  EXPECT_EQ(wrapped("aaaa", 100, 191.9),
+            (std::vector<std::string>{"aa", "aa"}));
+  const double both = text_width("aa bb", 100);
+  EXPECT_EQ(wrapped("aa bb", 100, both), std::vector<std::string>{"aa bb"});
+  EXPECT_EQ(wrapped("aa bb", 100, both - 0.1),
+            (std::vector<std::string>{"aa", "bb"}));
+  const double whole = text_width("aaaa", 100);
+  EXPECT_EQ(shortened("aaaa", 100, whole), "aaaa");
+  EXPECT_EQ(shortened("aaaa", 100, whole - 0.1), "aa…");
+  EXPECT_EQ(shortened("öööö", 100, 258), "öö…");  // 79 + 79 + 100
+  EXPECT_EQ(shortened("öööö", 100, 257.9), "ö…");
+}
+
 }  // namespace
 }  // namespace sotta

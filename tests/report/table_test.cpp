@@ -89,5 +89,60 @@ TEST(Table, LegendExplainsOnlyWhatIsThere) {
   EXPECT_EQ(notes[2], "—: not run, or not measured.");
 }
 
+TEST(Table, TheWorstSeedNeedsTwo) {
+  TableCell cell = number(80);
+  cell.worst = 79;
+  const Table table = column_of({cell, number(7)});
+  EXPECT_EQ(cell_detail(table, cell, 0, CellDetail::kWorst), "");
+  cell.seeds = 2;
+  EXPECT_EQ(cell_detail(table, cell, 0, CellDetail::kWorst), "worst 79.0");
+}
+
+TEST(Table, SeedsAreNamedWhereOthersHaveMore) {
+  TableCell three = number(80), partial = number(70);
+  three.seeds = 3;
+  partial.partial = true;
+  const Table table = column_of({number(81), three, partial});
+  EXPECT_EQ(table.seeds(), 3);
+  EXPECT_EQ(cell_detail(table, three, 0, CellDetail::kSeeds), "");
+  EXPECT_EQ(cell_detail(table, partial, 0, CellDetail::kSeeds), "");
+  EXPECT_EQ(cell_detail(table, number(81), 0, CellDetail::kSeeds), "1 seed");
+  three.seeds = 2;
+  EXPECT_EQ(cell_detail(table, three, 0, CellDetail::kSeeds), "2 seeds");
+}
+
+TEST(Table, EveryNoteOfTheLegendHasItsReason) {
+  const auto notes = [](const TableCell& cell) {
+    return legend_notes(column_of({cell}));
+  };
+  TableCell cell = number(1);
+  cell.seeds = 2;
+  EXPECT_TRUE(notes(cell).empty());
+  cell.std = 0;
+  EXPECT_EQ(notes(cell).size(), 1u);
+  cell.paper = 3;
+  EXPECT_EQ(notes(cell).size(), 2u);
+  cell.partial = true;
+  EXPECT_EQ(notes(cell).size(), 3u);
+  EXPECT_TRUE(legend_notes(Table()).empty());
+}
+
+TEST(Table, DigitsAreThoseOfTheColumn) {
+  Table table = column_of({number(81.04), number(80.96)});
+  table.columns[0].digits = 2;
+  mark_best(table);
+  EXPECT_TRUE(best(table, 0) && !best(table, 1));
+  TableCell cell = number(81.045);
+  cell.std = 0.5;
+  cell.paper = 82;
+  EXPECT_EQ(cell_text(table, cell, 0), "81.05 ± 0.50");
+  EXPECT_EQ(cell_detail(table, cell, 0, CellDetail::kPaper),
+            "paper 82.00 (−0.95)");
+  TableCell words;
+  words.text = "none";
+  EXPECT_EQ(cell_text(table, words, 0), "none");
+  EXPECT_EQ(cell_detail(table, words, 0, CellDetail::kPaper), "");
+}
+
 }  // namespace
 }  // namespace sotta

@@ -53,5 +53,49 @@ TEST(ToHtml, ContentsLinkToTables) {
   EXPECT_NE(text.find("<h3 id=\"set-clean-x\">"), std::string::npos);
 }
 
+TEST(ToHtml, WhatStandsAroundATableIsThisText) {
+  Report report = testing::small_report();
+  report.sections[0].paragraphs = {"One & two."};
+  const std::string text = to_html(report);
+  const auto between = [&](const char* first, const char* last) {
+    const size_t begin = text.find(first);
+    return text.substr(begin, text.find(last, begin) - begin);
+  };
+  EXPECT_EQ(between("<!DOCTYPE", "<style>"),
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta "
+            "charset=\"utf-8\">\n<meta name=\"viewport\" "
+            "content=\"width=device-width, "
+            "initial-scale=1\">\n<title>Results</title>\n");
+  EXPECT_EQ(between("</style>", "<table>"), R"(</style>
+</head>
+<body>
+<h1>Results</h1>
+<p>Two runs.</p>
+<nav>
+<p>odd_set</p>
+<ul>
+<li><a href="#set-clean-x">Accuracy (%)</a></li>
+<li><a href="#set-clean-y">A &amp; B</a></li>
+</ul>
+</nav>
+<h2>odd_set</h2>
+<p>One &amp; two.</p>
+<h3 id="set-clean-x">Accuracy (%)</h3>
+<div class="scroll">)");
+  EXPECT_EQ(between("</table>", "<figure "), R"(</table></div>
+<p class="notes">3 seeds.
+± is the sample standard deviation over seeds, worst the worst seed.
+Bold: the best of its column.
+paper: the number that the paper states, and ours minus it.
+*: no seed has all corruptions that this average should be over; it is over &quot;n of m&quot; and does not compete for the best.
+—: not run, or not measured.
+</p>
+)");
+  EXPECT_EQ(text.substr(text.find("</figure>")),
+            "</figure>\n</body>\n</html>\n");
+  report.sections[0].tables[0].wide = true;
+  EXPECT_NE(to_html(report).find("<table class=\"wide\">"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sotta

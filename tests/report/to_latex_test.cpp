@@ -47,5 +47,44 @@ TEST(ToLatex, IsAWholeDocument) {
   EXPECT_NE(text.find("\\end{document}\n"), std::string::npos);
 }
 
+TEST(ToLatex, ATableOfAPageDoesNotGoOn) {
+  Report report = testing::small_report();
+  Table& table = report.sections[0].tables[0];
+  table.rows = {45, {"row", {TableCell(), TableCell()}}};
+  EXPECT_EQ(to_latex(report).find("longtable}{lrr}"), std::string::npos);
+  table.rows.push_back(table.rows[0]);
+  EXPECT_NE(to_latex(report).find("longtable}{lrr}"), std::string::npos);
+}
+
+TEST(ToLatex, WhatStandsAroundATableIsThisText) {
+  Report report = testing::small_report();
+  report.sections[0].paragraphs = {"One & two."};
+  const std::string text = to_latex(report);
+  const size_t begin = text.find("\\begin{document}");
+  EXPECT_EQ(text.substr(begin, text.find("\\begin{tabular}") - begin),
+            R"(\begin{document}
+\title{Results}
+\date{}
+\author{}
+\maketitle
+
+Two runs.
+
+\section*{odd\_set}
+
+One \& two.
+
+\begin{table}[htbp]
+\centering\small
+\caption{Accuracy (\%), odd\_set. 3 seeds. $\pm$ is the sample standard deviation over seeds, worst the worst seed. Bold: the best of its column. paper: the number that the paper states, and ours minus it. *: no seed has all corruptions that this average should be over; it is over "n of m" and does not compete for the best. ---: not run, or not measured.}
+)");
+  EXPECT_EQ(text.substr(text.find("\\end{tabular}")),
+            "\\end{tabular}\n\\end{table}\n\n\\clearpage\n\n\\end{document}\n");
+  report.sections[0].tables[0].wide = true;
+  EXPECT_NE(to_latex(report).find(
+                "\\centering\\setlength{\\tabcolsep}{2pt}\\scriptsize\n"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace sotta

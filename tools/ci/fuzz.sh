@@ -1,6 +1,7 @@
 #!/bin/bash
 # fuzz.sh SECONDS [TARGET...]: fuzzes each parser (or only those named) for that
-# long and fails on any finding, which it leaves under build/fuzz/findings.
+# long and fails on any finding, which it leaves under build/fuzz/findings. Draws
+# other inputs every time, unless FUZZ_SEED is a number.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -31,6 +32,7 @@ for target in "${targets[@]}"; do
   mkdir -p "$work" build/fuzz/findings
   echo "fuzz $target for $seconds s"
   if build/fuzz/bin/fuzz_"$target" -max_total_time="$seconds" -timeout=10 \
+    -seed="${FUZZ_SEED:-0}" \
     -rss_limit_mb=512 -max_len=8192 -artifact_prefix="build/fuzz/findings/$target-" \
     "$work" "fuzz/corpus/$target" >"$work.log" 2>&1; then
     tail -1 "$work.log"

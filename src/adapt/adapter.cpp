@@ -176,18 +176,28 @@ void Adapter::restore(const Snapshot& snapshot) {
   guard_->set_good(this->snapshot());
 }
 
-void Adapter::take_back(const Snapshot& before) {
-  load(before, update_interval_ - 1);
+void Adapter::take_back(const Snapshot& before, bool keep_survivors) {
+  load(before, update_interval_ - 1, keep_survivors);
+}
+
+bool Adapter::keeps_state() const {
+  const DeviceWork at_work(device());
+  Snapshot own;
+  auto archive = StateArchive::into(own);
+  method_->exchange(archive);
+  return !own.tensors.empty();
 }
 
 // A full window, which update_window() saves, is no state to go on from.
-void Adapter::load(const Snapshot& snapshot, int64_t most_pending) {
+void Adapter::load(const Snapshot& snapshot, int64_t most_pending,
+                   bool keep_survivors) {
   const DeviceWork at_work(device());
   if (snapshot.method != name_)
     fail(ErrorKind::kBadFormat, "snapshot",
          "belongs to method \"" + snapshot.method + "\", expected \"" + name_ +
              "\"");
   auto archive = StateArchive::from(snapshot);
+  if (keep_survivors) archive.keep_survivors();
   archive("adapter.pending", pending_);
   archive("adapter.samples", samples_);
   archive("adapter.updates", updates_);

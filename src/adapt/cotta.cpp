@@ -84,14 +84,16 @@ class Cotta : public Method {
   void exchange(StateArchive& archive) override {
     const at::Device device = student_.affine.device();
     if (!archive.saving()) known_finite_ = 0;
-    archive("teacher_body", teacher_.body);
-    archive("teacher_affine", teacher_.affine);
     archive("student_body", student_.body);
     archive("student_affine", student_.affine);
-    archive("adam_body", *body_optimiser_, student_.body);
-    archive("adam_affine", *affine_optimiser_, student_.affine);
-    archive("augment.rng", augment_rng_);
-    archive("restore.rng", restore_rng_);
+    archive.survives_trial([&] {
+      archive("teacher_body", teacher_.body);
+      archive("teacher_affine", teacher_.affine);
+      archive("adam_body", *body_optimiser_, student_.body);
+      archive("adam_affine", *affine_optimiser_, student_.affine);
+      archive("augment.rng", augment_rng_);
+      archive("restore.rng", restore_rng_);
+    });
     archive.images("waiting", images_, device);
     const at::Tensor waiting = archive.stored("waiting");
     archive.varying(

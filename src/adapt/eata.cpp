@@ -48,8 +48,10 @@ class Eata : public WindowStep {
 
   void exchange(StateArchive& archive) override {
     WindowStep::exchange(archive);
-    archive.varying("mean_probabilities", mean_probabilities_, device(),
-                    {model().classes()});
+    archive.survives_trial([&] {
+      archive.varying("mean_probabilities", mean_probabilities_, device(),
+                      {model().classes()});
+    });
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "adapt/image_memory.h"
 
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -114,21 +115,35 @@ void ImageMemory::nothing_waits() {
 }
 
 void ImageMemory::exchange(StateArchive& archive, at::Device device) {
-  archive("memory.rng", rng_);
+  archive.survives_trial([&] { archive("memory.rng", rng_); });
   archive("memory.offered", offered_);
   at::Tensor whole;  // for saving, which leaves what waits where it is
   if (archive.saving() && arrived_.defined())
     whole = placed({}).narrow(0, 0, capacity_);
   archive.images("memory.images", whole.defined() ? whole : slots_, device);
-  archive("memory.items", {[&] { return pack(memory_->items()); },
-                           [&](const at::Tensor& packed) {
-                             check_content(packed,
-                                           archive.stored("memory.images"));
-                           },
-                           [this](const at::Tensor& packed) {
-                             memory_->set_items(unpack(packed));
-                             nothing_waits();
-                           }});
+  archive("memory.items",
+          {[&] { return pack(memory_->items()); },
+           [&](const at::Tensor& packed) {
+             check_content(packed, archive.stored("memory.images"));
+           },
+           [this, aged = archive.keeps_survivors()](const at::Tensor& packed) {
+             auto items = unpack(packed);
+             if (aged) take_ages(items);
+             memory_->set_items(items);
+             nothing_waits();
+           }});
+}
+
+// A trial that is taken back: the published code saved the list of samples, not
+// the samples, which have aged in the trial. One that the trial threw out keeps
+// the age it had before; in the published code it aged until then.
+void ImageMemory::take_ages(std::vector<MemoryItem>& items) const {
+  std::map<int64_t, int64_t> age_of;
+  for (const auto& item : memory_->items())
+    age_of[item.sample] = item.age;
+  for (auto& item : items)
+    if (const auto found = age_of.find(item.sample); found != age_of.end())
+      item.age = found->second;
 }
 
 void ImageMemory::check_content(const at::Tensor& packed,

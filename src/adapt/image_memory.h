@@ -42,6 +42,7 @@ class ImageMemory {
   at::Tensor placed(const std::vector<MemoryItem>& wanted) const;
   void settle(const at::Tensor& placed);
   void nothing_waits();
+  void take_ages(std::vector<MemoryItem>& items) const;
   void check_content(const at::Tensor& packed, const at::Tensor& images) const;
 
   std::unique_ptr<SampleMemory> memory_;

@@ -31,8 +31,10 @@ class Sar : public WindowMethod {
 
   void exchange(StateArchive& archive) override {
     WindowMethod::exchange(archive);
-    archive("optimiser", *optimiser_, state_.affine);
-    archive("ema", ema_);
+    archive.survives_trial([&] {
+      archive("optimiser", *optimiser_, state_.affine);
+      archive("ema", ema_);
+    });
   }
 
  private:

@@ -87,6 +87,17 @@ at::Tensor StateArchive::find(const std::string& name, bool required) {
   return found->second;
 }
 
+void StateArchive::survives_trial(const std::function<void()>& list) {
+  survivor_ = true;
+  list();
+  survivor_ = false;
+}
+
+void StateArchive::at_commit(std::function<void()> assign) {
+  if (survivor_ && keeps_survivors_) return;
+  assignments_.push_back(std::move(assign));
+}
+
 void StateArchive::operator()(const std::string& name, at::Tensor& value) {
   if (saving()) {
     target_->tensors[name] = value.detach().clone();
@@ -94,7 +105,7 @@ void StateArchive::operator()(const std::string& name, at::Tensor& value) {
   }
   const at::Tensor stored = find(name, /*required=*/true);
   check_form(name, stored, value.scalar_type(), value.sizes());
-  assignments_.emplace_back([&value, stored] { value.copy_(stored); });
+  at_commit([&value, stored] { value.copy_(stored); });
 }
 
 void StateArchive::varying(const std::string& name, at::Tensor& value,
@@ -126,7 +137,7 @@ at::Tensor StateArchive::exchange_optional(const std::string& name,
     return {};
   }
   const at::Tensor stored = find(name, /*required=*/false);
-  assignments_.emplace_back([&value, stored, device] {
+  at_commit([&value, stored, device] {
     value = stored.defined() ? stored.to(device).clone() : at::Tensor();
   });
   return stored;
@@ -149,7 +160,7 @@ void StateArchive::operator()(const std::string& name,
     refuse("expected \"" + name + "\" as int64, got " +
            c10::toString(stored.scalar_type()));
   converter.check(stored);
-  assignments_.emplace_back([load = converter.load, stored] { load(stored); });
+  at_commit([load = converter.load, stored] { load(stored); });
 }
 
 void StateArchive::operator()(const std::string& name, int64_t& value) {
@@ -210,7 +221,7 @@ void StateArchive::operator()(const std::string& name, Optimiser& value,
                parameters.sizes());
     state.tensors[part] = stored.to(parameters.device()).clone();
   }
-  assignments_.emplace_back([&value, state] { value.set_state(state); });
+  at_commit([&value, state] { value.set_state(state); });
 }
 
 void StateArchive::commit() {

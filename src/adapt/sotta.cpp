@@ -57,7 +57,8 @@ class Sotta : public MemoryMethod {
     archive("affine", state_.affine);
     archive("running_mean", state_.running_mean);
     archive("running_var", state_.running_var);
-    archive("adam", *optimiser_, state_.affine);
+    archive.survives_trial(
+        [&] { archive("adam", *optimiser_, state_.affine); });
     memory_.exchange(archive, device());
   }
 

@@ -29,7 +29,8 @@ UpdateReport WindowStep::descend(const Pass& pass, const Loss& loss) {
 
 void WindowStep::exchange(StateArchive& archive) {
   WindowMethod::exchange(archive);
-  archive("optimiser", *optimiser_, state_.affine);
+  archive.survives_trial(
+      [&] { archive("optimiser", *optimiser_, state_.affine); });
 }
 
 }  // namespace sotta

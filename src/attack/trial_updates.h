@@ -12,6 +12,8 @@ namespace sotta {
 // takes that back.
 class TrialUpdates {
  public:
+  // With `keep_traces` what survives a trial in the published code stays as the
+  // trial left it.
   TrialUpdates(Adapter& adapter, bool keep_traces);
 
   // The networks after an update; one and the same without a teacher.
@@ -34,9 +36,5 @@ class TrialUpdates {
   Snapshot before_;  // taken by the first trial
   int64_t count_ = 0;
 };
-
-// The state from which the published code went on after a trial: `before`, with
-// the traces that `after` has left in it.
-Snapshot with_published_traces(const Snapshot& before, const Snapshot& after);
 
 }  // namespace sotta

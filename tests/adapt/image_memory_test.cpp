@@ -210,6 +210,25 @@ TEST(ImageMemory, RefusesASnapshotThatDoesNotFit) {
   EXPECT_EQ(kept(memory), (std::vector<int64_t>{0, 1, 2}));
 }
 
+// The published code saved the list of samples; the samples aged in the trial.
+// What the trial brought is gone, what it evicted has the age it had before.
+TEST(ImageMemory, SamplesAgeInATrialThatIsTakenBackIfAsked) {
+  for (const bool keep : {true, false}) {
+    ImageMemory memory(make_cstu_memory(2, 2, false), 2, 2, Rng(0));
+    memory.offer(numbered(0, 1), confident(1));
+    const Snapshot before = saved(memory);
+    memory.offer(numbered(1, 1), confident(1));
+    ASSERT_EQ(memory.items().size(), 2u);
+    auto loading = StateArchive::from(before);
+    if (keep) loading.keep_survivors();
+    memory.exchange(loading, at::kCPU);
+    loading.commit();
+    ASSERT_EQ(memory.items().size(), 1u);
+    EXPECT_EQ(memory.items()[0].sample, 0);
+    EXPECT_EQ(memory.items()[0].age, keep ? 2 : 1);
+  }
+}
+
 // What restoring `memory` from a snapshot says; nothing if it is taken.
 std::string complaint(ImageMemory& memory, const Snapshot& snapshot) {
   try {

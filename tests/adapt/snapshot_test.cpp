@@ -94,6 +94,35 @@ TEST(Snapshot, IsACopy) {
   EXPECT_FALSE(snapshot.tensors.at("fixed").equal(state.fixed));
 }
 
+// An update was tried and is taken back, but for what survives it.
+TEST(Snapshot, WhatSurvivesATrialIsLeftAsItIsIfAsked) {
+  struct State {
+    int64_t network = 1, stream = 1;
+    at::Tensor moments = at::zeros({2});
+    void exchange(StateArchive& archive) {
+      archive.survives_trial([&] {
+        archive("stream", stream);
+        archive("moments", moments);
+      });
+      archive("network", network);
+    }
+  } state;
+  Snapshot before;
+  auto saving = StateArchive::into(before);
+  state.exchange(saving);
+  for (const bool keep : {true, false}) {
+    state.network = state.stream = 2;
+    state.moments.fill_(2);
+    auto loading = StateArchive::from(before);
+    if (keep) loading.keep_survivors();
+    state.exchange(loading);
+    loading.commit();
+    EXPECT_EQ(state.network, 1);
+    EXPECT_EQ(state.stream, keep ? 2 : 1);
+    EXPECT_TRUE(state.moments.equal(at::full({2}, keep ? 2.0f : 0.0f)));
+  }
+}
+
 TEST(Snapshot, UndefinedTensorsStayUndefined) {
   Everything state;
   Everything copy = changed();

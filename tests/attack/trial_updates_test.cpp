@@ -119,59 +119,5 @@ TEST(TrialUpdates, TheMemoryOfRottaAgesInThePublishedCode) {
   EXPECT_TRUE(aged.eq(16).any().item<bool>());
 }
 
-// Each name once before, with zeros, and once after, with ones.
-std::vector<std::string> traces_among(const std::string& method,
-                                      const std::vector<std::string>& names) {
-  Snapshot before, after;
-  before.method = after.method = method;
-  for (const auto& name : names) {
-    before.tensors[name] = at::zeros({1});
-    after.tensors[name] = at::ones({1});
-  }
-  return differences(before, with_published_traces(before, after));
-}
-
-TEST(TrialUpdates, TracesAreToldByTheirNames) {
-  const std::vector<std::string> kNames = {
-      "adam.steps",     "affine",       "ema",          "ema_of_others",
-      "augment.rng",    "rngs",         "not_adam",     "mean_probabilities",
-      "optimiser.sum",  "running_mean", "student_body", "teacher_body",
-      "adapter.pending"};
-  using Names = std::vector<std::string>;
-  const Names common = {"adam.steps", "augment.rng", "ema",
-                        "mean_probabilities", "optimiser.sum"};
-  const auto with = [&](const std::string& name) {
-    Names names = common;
-    names.push_back(name);
-    return names;
-  };
-  EXPECT_EQ(traces_among("tent", kNames), common);
-  EXPECT_EQ(traces_among("cotta", kNames), with("teacher_body"));
-  EXPECT_EQ(traces_among("rotta", kNames), with("student_body"));
-}
-
-// Six words a sample: slot, place in the stream, label, confidence,
-// uncertainty, age.
-TEST(TrialUpdates, OnlyTheAgeOfASampleThatStayedIsTaken) {
-  const auto items = [](const std::vector<int64_t>& words) {
-    Snapshot snapshot;
-    snapshot.method = "rotta";
-    snapshot.tensors["memory.items"] = at::tensor(words, at::kLong);
-    return snapshot;
-  };
-  const Snapshot before = items({0, 40, 1, 2, 3, 5,  //
-                                 1, 41, 1, 2, 3, 4,  //
-                                 2, 42, 1, 2, 3, 3});
-  const Snapshot after = items({2, 42, 9, 9, 9, 19,  //
-                                0, 50, 9, 9, 9, 1,   //
-                                1, 40, 9, 9, 9, 21});
-  EXPECT_TRUE(with_published_traces(before, after)
-                  .tensors.at("memory.items")
-                  .equal(items({0, 40, 1, 2, 3, 21,  //
-                                1, 41, 1, 2, 3, 4,   //
-                                2, 42, 1, 2, 3, 19})
-                             .tensors.at("memory.items")));
-}
-
 }  // namespace
 }  // namespace sotta

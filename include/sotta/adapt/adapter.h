@@ -81,8 +81,13 @@ class Adapter {
   Snapshot snapshot() const;
   void restore(const Snapshot& snapshot);
 
-  // restore() after rehearse(), without the guards' notice.
-  void take_back(const Snapshot& before);
+  // restore() after rehearse(), without the guards' notice. Can leave the
+  // method what survives a trial in the published code
+  // (StateArchive::survives_trial).
+  void take_back(const Snapshot& before, bool keep_survivors = false);
+
+  // Whether the method has any state that a step could change.
+  bool keeps_state() const;
 
   // Back to the moment it was made.
   void reset();
@@ -118,7 +123,8 @@ class Adapter {
   void check_range(const at::Tensor& images) const;
   StepResult run(const at::Tensor& images);
   UpdateReport update_window(StepResult& result);
-  void load(const Snapshot& snapshot, int64_t most_pending);
+  void load(const Snapshot& snapshot, int64_t most_pending,
+            bool keep_survivors = false);
 
   std::string name_;
   std::unique_ptr<Method> method_;

@@ -69,6 +69,16 @@ class StateArchive {
   };
   void operator()(const std::string& name, const Converter& converter);
 
+  // Marks the values that `list` exchanges as what survives a trial: an update
+  // that was tried and is taken back. The published code saved its network
+  // `net` and the memory's list of samples, and went on with all else from
+  // where the trial had left it; Adapter::take_back() can do the same.
+  void survives_trial(const std::function<void()>& list);
+
+  // For loading: leaves the marked values as they are.
+  void keep_survivors() { keeps_survivors_ = true; }
+  bool keeps_survivors() const { return keeps_survivors_; }
+
   bool saving() const { return target_ != nullptr; }
 
   // While loading, for checks that concern several values: the tensor as the
@@ -88,10 +98,13 @@ class StateArchive {
   at::Tensor find(const std::string& name, bool required);
   at::Tensor exchange_optional(const std::string& name, at::Tensor& value,
                                at::Device device);
+  void at_commit(std::function<void()> assign);
 
   Snapshot* target_;
   const Snapshot* origin_;
   size_t used_ = 0;
+  bool survivor_ = false;  // within survives_trial()
+  bool keeps_survivors_ = false;
   std::vector<std::function<void()>> assignments_;
   std::vector<int64_t> image_shape_;
 };

@@ -1,6 +1,6 @@
 #include "sotta/adapt/make_adapter.h"
 
-#include <functional>
+#include <utility>
 
 #include "sotta/adapt/bn_stats.h"
 #include "sotta/adapt/cotta.h"
@@ -12,64 +12,48 @@
 #include "sotta/adapt/sotta.h"
 #include "sotta/adapt/source.h"
 #include "sotta/adapt/tent.h"
+#include "sotta/core/registry.h"
 
 namespace sotta {
 namespace {
 
-struct MethodEntry {
-  std::string name;
-  std::function<std::vector<OptionField>(Preset, int64_t)> options;
-  std::function<std::unique_ptr<Method>(const MethodContext&, Preset,
-                                        const OptionMap&)>
-      make;
-};
-
-template <class Options>
-MethodEntry entry(const std::string& name,
-                  std::unique_ptr<Method> (*make)(const MethodContext&,
-                                                  const Options&)) {
-  return {name,
-          [](Preset preset, int64_t classes) {
-            return option_fields(Options::preset(preset, classes));
-          },
-          [name, make](const MethodContext& context, Preset preset,
-                       const OptionMap& changes) {
-            auto options = Options::preset(preset, context.model->classes());
-            assign_options(options, changes, name);
-            return make(context, options);
-          }};
+at::Tensor as_they_are(const at::Tensor& logits, const at::Tensor&,
+                       const SourceOptions&) {
+  return logits;
 }
 
 // One line per method.
-const std::vector<MethodEntry>& registry() {
-  static const std::vector<MethodEntry> entries = {
-      entry("source", make_source),
-      entry("bn_stats", make_bn_stats),
-      entry("pseudo_label", make_pseudo_label),
-      entry("tent", make_tent),
-      entry("eata", make_eata),
-      entry("sar", make_sar),
-      entry("cotta", make_cotta),
-      entry("lame", make_lame),
-      entry("rotta", make_rotta),
-      entry("sotta", make_sotta),
-  };
-  return entries;
-}
-
-const MethodEntry& find_method(const std::string& name) {
-  for (const auto& method : registry())
-    if (method.name == name) return method;
-  fail_unknown_name("method", name, method_names());
+Registry<MethodEntry>& registry() {
+  static Registry<MethodEntry> methods(
+      "method", {
+                    method_entry("source", "Source", make_source, as_they_are),
+                    method_entry("bn_stats", "BN Stats", make_bn_stats),
+                    method_entry("pseudo_label", "PL", make_pseudo_label),
+                    method_entry("tent", "TENT", make_tent),
+                    method_entry("eata", "EATA", make_eata),
+                    method_entry("sar", "SAR", make_sar),
+                    method_entry("cotta", "CoTTA", make_cotta),
+                    method_entry("lame", "LAME", make_lame, lame_logits),
+                    method_entry("rotta", "RoTTA", make_rotta),
+                    method_entry("sotta", "SoTTA", make_sotta),
+                });
+  return methods;
 }
 
 }  // namespace
 
+void register_method(MethodEntry entry) {
+  require(entry.options && entry.make, "method " + entry.name,
+          "expected functions that list its options and make it, got none");
+  registry().add(std::move(entry));
+}
+
+const MethodEntry& find_method(const std::string& name) {
+  return registry().find(name);
+}
+
 std::vector<std::string> method_names() {
-  std::vector<std::string> names;
-  for (const auto& method : registry())
-    names.push_back(method.name);
-  return names;
+  return registry().names();
 }
 
 std::vector<OptionField> method_options(const std::string& method,

@@ -6,6 +6,7 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/version.h"
+#include "sotta/stream/scenario.h"
 
 namespace sotta {
 namespace {
@@ -60,7 +61,8 @@ OptionMap all_options(const Cell& cell, const CellFacts& facts) {
   add(cell.method_changes);
   if (cell.odin.threshold > 0) add(to_option_map(cell.odin));
   if (cell.guard.action != "off") add(to_option_map(cell.guard));
-  if (cell.stream.scenario == "attack") add(to_option_map(cell.attack));
+  if (find_scenario(cell.stream.scenario).has_attacker())
+    add(to_option_map(cell.attack));
   if (cell.gradient_samples > 0)
     options[kGradientSamples] = cell.gradient_samples;
   options["model_checksum"] = facts.model_checksum;

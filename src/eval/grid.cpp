@@ -263,8 +263,8 @@ std::vector<Cell> expand(const Grid& grid) {
           cell.stream.scenario = scenario;
           cell.stream.corruptions =
               corruption == kNoCorruption ? "" : corruption;
-          // One set for near and far alike; the others have none.
-          if (scenario != "near" && scenario != "far")
+          // One set for all scenarios that take one.
+          if (!find_scenario(scenario).takes_dataset())
             cell.stream.foreign.clear();
           validate(cell.stream);
           cells.push_back(cell);

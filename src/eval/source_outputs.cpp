@@ -1,13 +1,11 @@
 #include "eval/source_outputs.h"
 
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 
-#include "sotta/adapt/lame.h"
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/stopwatch.h"
 #include "sotta/nn/device.h"
@@ -17,8 +15,7 @@
 namespace sotta {
 namespace {
 
-// Logits [N, K] of a part of a window from the model's logits and features.
-using Rule = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
+using Rule = MethodEntry::OutputRule;
 
 class ReplayedMethod : public Method {
  public:
@@ -62,14 +59,6 @@ class ReplayedMethod : public Method {
   int64_t position_ = 0;
 };
 
-Rule lame_rule(Preset preset, int64_t classes, const OptionMap& changes) {
-  LameOptions options = LameOptions::preset(preset, classes);
-  assign_options(options, changes, "lame");
-  return [options](const at::Tensor& logits, const at::Tensor& features) {
-    return lame_logits(logits, features, options);
-  };
-}
-
 }  // namespace
 
 SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
@@ -98,19 +87,16 @@ SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
 }
 
 bool uses_source_outputs(const std::string& method) {
-  return method == "source" || method == "lame";
+  return find_method(method).rule != nullptr;
 }
 
 std::unique_ptr<Method> make_replayed_method(
     const std::string& method, const MethodContext& context, Preset preset,
     const OptionMap& changes, std::shared_ptr<const SourceOutputs> outputs) {
-  Rule rule = [](const at::Tensor& logits, const at::Tensor&) {
-    return logits;
-  };
-  if (method == "lame")
-    rule = lame_rule(preset, context.model->classes(), changes);
+  const MethodEntry& entry = find_method(method);
   return std::make_unique<ReplayedMethod>(
-      make_method(method, context, preset, changes), std::move(rule),
+      entry.make(context, preset, changes),
+      entry.rule(preset, context.model->classes(), changes),
       std::move(outputs));
 }
 

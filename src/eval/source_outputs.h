@@ -13,8 +13,8 @@
 
 namespace sotta {
 
-// What the source model says of a whole stream. Source and LAME ask for nothing
-// else, so one pass serves both.
+// What the source model says of a whole stream. Some methods ask for nothing
+// else (MethodEntry::rule), so one pass serves them all.
 struct SourceOutputs {
   at::Tensor logits;    // [N, K], on the model's device
   at::Tensor features;  // [N, F]

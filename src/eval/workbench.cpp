@@ -13,6 +13,7 @@
 #include "sotta/nn/device.h"
 #include "sotta/nn/device_queue.h"
 #include "sotta/nn/device_work.h"
+#include "sotta/stream/scenario.h"
 
 #include "eval/check_fit.h"
 #include "eval/model_checksum.h"
@@ -59,8 +60,8 @@ WorkbenchOptions checked(const WorkbenchOptions& options) {
 // Attacks other than the published one change what the source model sees, and a
 // screen may ask for some of the images alone.
 bool can_replay(const Cell& cell) {
-  const bool attacked =
-      cell.stream.scenario == "attack" && cell.attack.mode != "paper";
+  const bool attacked = find_scenario(cell.stream.scenario).has_attacker() &&
+                        cell.attack.mode != "paper";
   return uses_source_outputs(cell.method) && cell.odin.threshold == 0 &&
          !attacked;
 }
@@ -114,7 +115,7 @@ class Workbench::Store {
   // The target images under the cell's corruption, for all scenarios.
   std::shared_ptr<const StreamSources> targets(const Cell& cell) {
     StreamOptions stream = cell.stream;
-    stream.scenario = "benign";
+    stream.scenario = StreamOptions().scenario;  // has no foreign images
     stream.foreign.clear();
     const std::string key = key_of(
         cell.dataset, stream.corruptions, std::to_string(stream.severity),
@@ -158,8 +159,8 @@ class Workbench::Store {
   // Images for a method to look at before the stream: clean ones; under the
   // paper's preset mixed with foreign ones as in the stream, as its code did.
   std::shared_ptr<const at::Tensor> source_images(const Cell& cell) {
-    const bool mixed =
-        cell.preset == "paper" && cell.stream.scenario != "benign";
+    const bool mixed = cell.preset == "paper" &&
+                       find_scenario(cell.stream.scenario).has_foreign();
     const std::string key =
         mixed ? stream_key(cell)
               : key_of(cell.dataset, std::to_string(cell.stream.seed));

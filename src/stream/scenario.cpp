@@ -1,9 +1,11 @@
 #include "sotta/stream/scenario.h"
 
 #include <map>
+#include <utility>
 
 #include "sotta/core/error.h"
-#include "sotta/core/options.h"
+#include "sotta/core/registry.h"
+#include "sotta/stream/noise_dataset.h"
 
 namespace sotta {
 namespace {
@@ -30,21 +32,70 @@ const std::map<std::string, ForeignSets>& rules() {
   return sets;
 }
 
+std::vector<DatasetChoice> sets_beside(
+    const std::string& target, std::vector<DatasetChoice> ForeignSets::*kind) {
+  const auto rule = rules().find(target);
+  return rule == rules().end() ? std::vector<DatasetChoice>()
+                               : rule->second.*kind;
+}
+
+// Images are drawn from so many that two draws hardly ever meet.
+constexpr int64_t kNoiseImages = int64_t{1} << 40;
+
+std::shared_ptr<const Dataset> uniform_noise(const Rng& rng,
+                                             const ImageShape& shape) {
+  return std::make_shared<NoiseDataset>(rng, shape, kNoiseImages);
+}
+
+Scenario with_datasets(const std::string& name, const std::string& label,
+                       std::vector<DatasetChoice> ForeignSets::*kind) {
+  return {
+      name, label, Scenario::Foreign::kDataset,
+      [kind](const std::string& target) { return sets_beside(target, kind); },
+      nullptr};
+}
+
+Registry<Scenario>& registry() {
+  using Foreign = Scenario::Foreign;
+  static Registry<Scenario> scenarios(
+      "scenario",
+      {{"benign", "Benign", Foreign::kNone, nullptr, nullptr},
+       with_datasets("near", "Near", &ForeignSets::near),
+       with_datasets("far", "Far", &ForeignSets::far),
+       {"attack", "Attack", Foreign::kAttacker, nullptr, nullptr},
+       {"noise", "Noise", Foreign::kGenerated, nullptr, uniform_noise}});
+  return scenarios;
+}
+
 }  // namespace
 
+void register_scenario(Scenario scenario) {
+  using Foreign = Scenario::Foreign;
+  const std::string subject = "scenario " + scenario.name;
+  require(scenario.foreign != Foreign::kDataset || scenario.datasets, subject,
+          "expected a function that names datasets, got none");
+  require(scenario.foreign != Foreign::kGenerated || scenario.generate, subject,
+          "expected a function that generates images, got none");
+  registry().add(std::move(scenario));
+}
+
 std::vector<std::string> scenario_names() {
-  return {"benign", "near", "far", "attack", "noise"};
+  return registry().names();
+}
+
+const Scenario& find_scenario(const std::string& name) {
+  return registry().find(name);
 }
 
 std::vector<DatasetChoice> foreign_datasets(const std::string& target,
                                             const std::string& scenario) {
-  require_one_of("scenario", scenario, scenario_names());
-  if (scenario != "near" && scenario != "far") return {};
-  const auto rule = rules().find(target);
-  require(rule != rules().end(), "scenario",
+  const Scenario& found = find_scenario(scenario);
+  if (!found.takes_dataset()) return {};
+  auto choices = found.datasets(target);
+  require(!choices.empty(), "scenario",
           "no foreign set is known for " + scenario + " beside " + target +
               ", name one");
-  return scenario == "near" ? rule->second.near : rule->second.far;
+  return choices;
 }
 
 }  // namespace sotta

@@ -7,10 +7,8 @@
 #include <ATen/ops/empty.h>
 
 #include "sotta/core/error.h"
-#include "sotta/stream/noise_dataset.h"
 
-#include "stream/fitted_dataset.h"
-#include "stream/noise.h"
+#include "stream/foreign_images.h"
 #include "stream/read_ahead.h"
 
 namespace sotta {
@@ -33,37 +31,31 @@ struct Stream::Recipe {
 
 namespace {
 
-std::shared_ptr<const Dataset> foreign_set(const StreamOptions& options,
-                                           const StreamSources& sources,
-                                           const ImageShape& shape) {
-  if (options.scenario == "noise") {
-    const Rng rng(static_cast<uint64_t>(options.seed));
-    return std::make_shared<NoiseDataset>(rng.child("noise"), shape,
-                                          kNoiseImages);
-  }
-  if (!sources.foreign || same_shape(sources.foreign->shape(), shape))
-    return sources.foreign;
-  return std::make_shared<FittedDataset>(sources.foreign, shape);
+// The images a plan needs of the foreign set, or of each domain.
+int64_t needed_images(const StreamPlan& plan, bool foreign) {
+  int64_t needed = 0;
+  for (const SampleTruth& sample : plan.samples())
+    if ((sample.origin == Origin::kForeign) == foreign)
+      needed = std::max(needed, sample.index + 1);
+  return needed;
 }
 
-void check_fit(const StreamPlan& plan, const StreamSources& sources) {
+void check_domains(const StreamPlan& plan, const StreamSources& sources) {
   require(plan.domains().size() == sources.domains.size(), "Stream",
           "the plan has " + std::to_string(plan.domains().size()) +
               " domains, the sources have " +
               std::to_string(sources.domains.size()));
-  int64_t foreign = 0, target = 0;
-  for (const SampleTruth& sample : plan.samples()) {
-    int64_t& last = sample.origin == Origin::kForeign ? foreign : target;
-    last = std::max(last, sample.index + 1);
-  }
+  const int64_t needed = needed_images(plan, /*foreign=*/false);
   for (const StreamDomain& domain : sources.domains)
-    require(domain.images && target <= domain.images->size(), "Stream",
+    require(domain.images && needed <= domain.images->size(), "Stream",
             "the plan asks for more images than the domain " + domain.name +
                 " has");
-  if (plan.options().scenario != "noise")
-    require(
-        foreign == 0 || (sources.foreign && foreign <= sources.foreign->size()),
-        "Stream", "the plan asks for more images than the foreign set has");
+}
+
+void check_foreign(const StreamPlan& plan, const Dataset* images) {
+  const int64_t needed = needed_images(plan, /*foreign=*/true);
+  require(needed == 0 || (images && needed <= images->size()), "Stream",
+          "the plan asks for more images than the foreign set has");
 }
 
 }  // namespace
@@ -94,12 +86,14 @@ at::Tensor Stream::Recipe::read(int64_t begin, int64_t end) const {
 
 Stream::Stream(std::shared_ptr<const StreamPlan> plan,
                const StreamSources& sources) {
-  check_fit(*plan, sources);
+  check_domains(*plan, sources);
+  const auto foreign = foreign_images(plan->options(), sources);
+  check_foreign(*plan, foreign.get());
   Recipe recipe;
   for (const StreamDomain& domain : sources.domains)
     recipe.sets.push_back(domain.images);
   recipe.shape = shape_ = recipe.sets[0]->shape();
-  recipe.sets.push_back(foreign_set(plan->options(), sources, shape_));
+  recipe.sets.push_back(foreign);
   recipe.plan = std::move(plan);
   recipe_ = std::make_shared<const Recipe>(std::move(recipe));
 }

@@ -8,11 +8,11 @@
 namespace sotta {
 
 void validate(const StreamOptions& options) {
-  require_one_of("scenario", options.scenario, scenario_names());
-  require(options.foreign.empty() || options.scenario == "near" ||
-              options.scenario == "far",
+  require(find_scenario(options.scenario).takes_dataset() ||
+              options.foreign.empty(),
           "foreign",
-          "a foreign set goes with near and far, not with " + options.scenario);
+          "expected none, for the scenario " + options.scenario +
+              " takes no dataset, got \"" + options.foreign + "\"");
   require_at_least("foreign_count", options.foreign_count, -1);
   // Written so that NaN fails too.
   require(options.foreign_share >= 0 && options.foreign_share < 1,

@@ -11,10 +11,11 @@
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/core/rng.h"
+#include "sotta/stream/scenario.h"
 
 #include "stream/arrange.h"
 #include "stream/fitted_dataset.h"
-#include "stream/noise.h"
+#include "stream/foreign_images.h"
 
 namespace sotta {
 namespace {
@@ -31,6 +32,7 @@ class Planner {
   Planner(const StreamOptions& options, const StreamSources& sources)
       : options_(options),
         sources_(sources),
+        scenario_(find_scenario(options.scenario)),
         rng_(Rng(static_cast<uint64_t>(options.seed))
                  .child("stream")
                  .child(sources.name)) {
@@ -70,7 +72,7 @@ class Planner {
     const auto is_foreign =
         interleave(static_cast<int64_t>(targets.size()),
                    static_cast<int64_t>(foreign.size()), options_.burst,
-                   rng.child("interleave").child(options_.scenario));
+                   rng.child("interleave").child(scenario_.name));
     auto target = targets.begin();
     auto other = foreign.begin();
     for (const bool from_foreign : is_foreign)
@@ -103,17 +105,14 @@ class Planner {
   std::vector<SampleTruth> foreign_samples(int32_t domain,
                                            const Rng& rng) const {
     std::vector<SampleTruth> samples;
-    if (options_.scenario == "benign") return samples;
-    const bool attack = options_.scenario == "attack";
-    const auto targets = static_cast<int64_t>(targets_.size());
-    const int64_t available = attack ? targets
-                              : options_.scenario == "noise"
-                                  ? kNoiseImages
-                                  : sources_.foreign->size();
+    if (!scenario_.has_foreign()) return samples;
+    const int64_t available = scenario_.has_attacker()
+                                  ? static_cast<int64_t>(targets_.size())
+                                  : foreign_images(options_, sources_)->size();
     for (const int64_t i :
          resample(available, foreign_count(),
-                  rng.child("foreign").child(options_.scenario))) {
-      if (!attack) {
+                  rng.child("foreign").child(scenario_.name))) {
+      if (!scenario_.has_attacker()) {
         samples.push_back({Origin::kForeign, kNoDomain, i, kNoLabel});
         continue;
       }
@@ -157,6 +156,7 @@ class Planner {
 
   const StreamOptions& options_;
   const StreamSources& sources_;
+  const Scenario& scenario_;
   const Rng rng_;
   std::vector<int64_t> labels_;
   std::vector<int64_t> targets_;  // indices of the images that take part
@@ -178,7 +178,7 @@ void check_sources(const StreamOptions& options, const StreamSources& sources) {
             "StreamSources",
             "expected the same number and shape of images in all domains, " +
                 domain.name + " differs from " + sources.domains[0].name);
-  if (options.scenario == "near" || options.scenario == "far")
+  if (find_scenario(options.scenario).takes_dataset())
     require(sources.foreign && sources.foreign->size() >= 1, "StreamSources",
             "expected a foreign set with images for " + options.scenario);
 }

@@ -153,7 +153,7 @@ StreamSources open_sources(const std::string& dataset, const fs::path& root,
   DomainOpener domains(dataset, root, options);
   for (const std::string& name : parse_corruptions(options.corruptions))
     sources.domains.push_back(domains.open(name));
-  if (options.scenario == "near" || options.scenario == "far")
+  if (find_scenario(options.scenario).takes_dataset())
     add_foreign(sources, root, options);
   return sources;
 }

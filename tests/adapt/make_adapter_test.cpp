@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "sotta/adapt/tent.h"
 #include "sotta/core/error.h"
 
 #include "tests/adapt/trace.h"
+#include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
@@ -25,6 +27,24 @@ TEST(MakeAdapter, ListsEveryMethodsOptionsWithHelp) {
       EXPECT_FALSE(field.name.empty()) << name;
       EXPECT_FALSE(field.help.empty()) << name << " " << field.name;
     }
+}
+
+TEST(MakeAdapter, SourceAndLameNeedOnlyWhatTheSourceModelSays) {
+  for (const auto& name : method_names())
+    EXPECT_EQ(find_method(name).rule != nullptr,
+              name == "source" || name == "lame")
+        << name;
+}
+
+TEST(MakeAdapter, AMethodIsRefusedIfItsNameIsTakenOrItsFunctionsMissing) {
+  const auto refused = [](const MethodEntry& entry, const std::string& part) {
+    testing::expect_error(ErrorKind::kInvalid, part,
+                          [&] { register_method(entry); });
+  };
+  refused(method_entry("tent", "Another", make_tent),
+          "\"tent\" is there already");
+  refused({"mine", "Mine", nullptr, nullptr, nullptr},
+          "method mine: expected functions");
 }
 
 TEST(MakeAdapter, PresetsDifferWhereThePublishedCodeDid) {

@@ -21,6 +21,15 @@ TEST(MakeKind, HasNineteenKindsOfWhichFifteenAreTheCommonOnes) {
   EXPECT_EQ(common.back(), "jpeg_compression");
 }
 
+TEST(MakeKind, IsRefusedIfItsNameIsTakenOrNothingMakesIt) {
+  testing::expect_error(ErrorKind::kInvalid, "\"fog\" is there already", [] {
+    register_corruption({"fog", "Fog", make_fog});
+  });
+  testing::expect_error(ErrorKind::kInvalid, "corruption rust: expected", [] {
+    register_corruption({"rust", "Rust", nullptr});
+  });
+}
+
 TEST(MakeKind, NamesTheNearestKind) {
   testing::expect_error(ErrorKind::kInvalid, "gaussian_noise",
                         [] { make_kind("gausian_noise", {}); });

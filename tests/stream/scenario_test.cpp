@@ -67,6 +67,33 @@ TEST(Scenario, OthersTakeNoDataset) {
     EXPECT_TRUE(foreign_datasets("cifar10", scenario).empty());
 }
 
+TEST(Scenario, SaysWhereForeignImagesComeFrom) {
+  using Foreign = Scenario::Foreign;
+  EXPECT_EQ(find_scenario("benign").foreign, Foreign::kNone);
+  EXPECT_EQ(find_scenario("near").foreign, Foreign::kDataset);
+  EXPECT_EQ(find_scenario("far").foreign, Foreign::kDataset);
+  EXPECT_EQ(find_scenario("attack").foreign, Foreign::kAttacker);
+  EXPECT_EQ(find_scenario("noise").foreign, Foreign::kGenerated);
+  for (const auto& name : scenario_names()) {
+    EXPECT_EQ(find_scenario(name).has_foreign(), name != "benign");
+    EXPECT_EQ(find_scenario(name).has_attacker(), name == "attack");
+  }
+}
+
+TEST(Scenario, IsRefusedIfItsNameIsTakenOrItsFunctionMissing) {
+  Scenario scenario;
+  scenario.name = "noise";
+  expect_error(ErrorKind::kInvalid, "\"noise\" is there already",
+               [&] { register_scenario(scenario); });
+  scenario.name = "fire";
+  scenario.foreign = Scenario::Foreign::kGenerated;
+  expect_error(ErrorKind::kInvalid, "scenario fire: expected a function",
+               [&] { register_scenario(scenario); });
+  scenario.foreign = Scenario::Foreign::kDataset;
+  expect_error(ErrorKind::kInvalid, "scenario fire: expected a function",
+               [&] { register_scenario(scenario); });
+}
+
 TEST(Scenario, RefusesUnknownNames) {
   expect_error(ErrorKind::kInvalid, "did you mean \"near\"",
                [] { foreign_datasets("cifar10", "neer"); });

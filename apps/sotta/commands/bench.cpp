@@ -16,6 +16,7 @@
 #include "sotta/eval/run_grid.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/tuned_convolutions.h"
+#include "sotta/stream/scenario.h"
 
 #include "commands.h"
 #include "config_file.h"
@@ -100,11 +101,12 @@ void check_effects(const BenchFlags& flags, const std::vector<Cell>& cells) {
       any([](const Cell& c) { return c.stream.corruptions == "frost"; }), given,
       {"--frost-dir"}, "the corruption frost");
   require_effect(any([](const Cell& c) { return !c.stream.foreign.empty(); }),
-                 given, {"--foreign"}, "the scenario near or far");
-  require_effect(
-      any([](const Cell& c) { return c.stream.scenario != "benign"; }), given,
-      {"--foreign-count", "--foreign-share", "--burst"},
-      "a scenario with foreign images");
+                 given, {"--foreign"}, "a scenario that takes a dataset");
+  require_effect(any([](const Cell& c) {
+                   return find_scenario(c.stream.scenario).has_foreign();
+                 }),
+                 given, {"--foreign-count", "--foreign-share", "--burst"},
+                 "a scenario with foreign images");
   require_effect(
       any([](const Cell& c) { return c.stream.order == "dirichlet"; }), given,
       {"--concentration"}, "--order dirichlet");

@@ -145,7 +145,8 @@ void add_demo(CLI::App& program) {
   };
   option("--model", flags->model, "weights");
   option("--dataset", flags->dataset, "see `sotta data`");
-  option("--scenario", flags->scenario, "benign, near, far, attack or noise");
+  option("--scenario", flags->scenario,
+         "what else the stream holds, see `sotta info`");
   option("--corruption", flags->corruption, "of the images that belong");
   option("--severity", flags->severity, "1 to 5");
   option("--limit", flags->limit, "images that belong; as many do not");

@@ -11,7 +11,8 @@ namespace sotta {
 
 // The corruptions of Hendrycks and Dietterich, "Benchmarking neural network
 // robustness to common corruptions and perturbations" (2019): the fifteen in
-// the paper's order, then the four extra ones.
+// the paper's order, then the four extra ones; then those that were registered
+// (corruption_kind.h).
 std::vector<std::string> corruption_names();
 
 // The fifteen alone.

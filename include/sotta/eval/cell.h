@@ -25,7 +25,7 @@ struct Cell {
   StreamOptions stream;      // scenario, corruption, seed and all the rest
   OdinOptions odin;          // no screen at threshold 0
   GuardOptions guard;
-  AttackOptions attack;          // of the scenario "attack"
+  AttackOptions attack;          // of scenarios with an attacker
   int64_t gradient_samples = 0;  // RunTask::gradient_samples
 };
 

@@ -40,8 +40,8 @@ struct Grid {
 
   std::string preset = "clean";
   std::vector<GridRow> rows;
-  std::vector<std::string> scenarios;    // "all" stands for all five
-  std::vector<std::string> corruptions;  // likewise the fifteen; "none"
+  std::vector<std::string> scenarios;    // "all" stands for every one
+  std::vector<std::string> corruptions;  // "all": the paper's fifteen; "none"
   std::vector<int64_t> seeds = {0};
 
   // What all cells have in common: the stream's options, of which scenario,

@@ -1,11 +1,56 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "sotta/core/rng.h"
+#include "sotta/data/dataset.h"
+
 namespace sotta {
 
-// What a stream holds beside its target images, named as in the paper:
+// A split of a dataset of the catalogue.
+struct DatasetChoice {
+  std::string dataset;
+  std::string split;
+};
+
+// What a stream holds beside its target images.
+struct Scenario {
+  // Where foreign images come from.
+  enum class Foreign {
+    kNone,
+    kDataset,    // another dataset, which `datasets` or the user names
+    kGenerated,  // `generate` makes them
+    kAttacker,   // second copies of target images, in the hands of an attacker
+  };
+
+  std::string name;   // in options and records
+  std::string label;  // in tables; empty: the name
+  Foreign foreign = Foreign::kNone;
+
+  // Of kDataset: the sets to take beside this target, the preferred one first;
+  // none if the user has to name one.
+  std::function<std::vector<DatasetChoice>(const std::string& target)> datasets;
+
+  // Of kGenerated: images of this shape, each drawn from `rng` and its index
+  // alone. Called several times for one stream: they are to be made when they
+  // are read.
+  std::function<std::shared_ptr<const Dataset>(const Rng& rng,
+                                               const ImageShape& shape)>
+      generate;
+
+  bool has_foreign() const { return foreign != Foreign::kNone; }
+  bool takes_dataset() const { return foreign == Foreign::kDataset; }
+  bool has_attacker() const { return foreign == Foreign::kAttacker; }
+};
+
+// Adds a scenario to those below. Throws Error(kInvalid) for a name that is
+// taken or none, and if the function that `foreign` asks for is missing.
+void register_scenario(Scenario scenario);
+
+// Those of the paper, then those that were registered:
 //
 //   benign  nothing
 //   near    images of other objects, photographed alike
@@ -14,15 +59,12 @@ namespace sotta {
 //   noise   uniform noise
 std::vector<std::string> scenario_names();
 
-// A split of a dataset of the catalogue.
-struct DatasetChoice {
-  std::string dataset;
-  std::string split;
-};
+// Throws Error(kInvalid) for an unknown name.
+const Scenario& find_scenario(const std::string& name);
 
-// The datasets that near or far takes its foreign images from when the target
-// is this dataset, the preferred one first. Empty for the other scenarios.
-// Throws Error(kInvalid) for an unknown scenario or a dataset without a rule.
+// The datasets that a scenario takes its foreign images from when the target is
+// this dataset, the preferred one first. Empty for one that takes none. Throws
+// Error(kInvalid) for an unknown scenario or a dataset without a rule.
 std::vector<DatasetChoice> foreign_datasets(const std::string& target,
                                             const std::string& scenario);
 

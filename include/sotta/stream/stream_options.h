@@ -11,12 +11,14 @@ struct StreamOptions {
   // One of scenario_names().
   std::string scenario = "benign";
 
-  // The foreign set of near and far: "name", "name:split" of the catalogue, or
-  // "folder:PATH" with one folder per class. Empty: the paper's choice.
+  // The foreign set, for scenarios that take a dataset: "name", "name:split" of
+  // the catalogue, or "folder:PATH" with one folder per class. Empty: the
+  // scenario's choice.
   std::string foreign;
 
   // Foreign samples; -1 means as many as target samples, as in the paper, which
-  // also tries 5,000 to 20,000 beside 10,000. Without effect in benign.
+  // also tries 5,000 to 20,000 beside 10,000. Without effect in a scenario
+  // without foreign images.
   int64_t foreign_count = -1;
 
   // Instead of a count: which part of the stream is foreign, 0 to below 1.
@@ -75,7 +77,7 @@ struct StreamOptions {
 
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("scenario", scenario, "benign, near, far, attack or noise");
+    v("scenario", scenario, "what else the stream holds, see `sotta info`");
     v("foreign", foreign, "foreign set: name, name:split or folder:PATH");
     v("foreign_count", foreign_count, "foreign samples, -1: as many as target");
     v("foreign_share", foreign_share, "or: foreign part of the stream, 0 to 1");

@@ -26,7 +26,7 @@ struct StreamSources {
   // At least one; all with the same images in the same order.
   std::vector<StreamDomain> domains;
 
-  // The foreign set of near and far. Any dataset will do: its images are
+  // For scenarios that take one. Any dataset will do: its images are
   // brought to the target's size and channels when they are read.
   std::shared_ptr<const Dataset> foreign;
   std::string foreign_name;  // "cifar100:train"

@@ -2,10 +2,8 @@
 
 #include <set>
 
-#include <torch/version.h>
-
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/version.h"
+#include "sotta/eval/begin_record.h"
 #include "sotta/stream/scenario.h"
 
 namespace sotta {
@@ -106,17 +104,12 @@ void set_cell_option(Cell& cell, const std::string& name,
 }
 
 RunRecord describe(const Cell& cell, const CellFacts& facts) {
-  RunRecord record;
-  record.version = version();
-  record.libtorch = TORCH_VERSION;
-  record.verb = "bench";
-  record.dataset = cell.dataset;
-  record.scenario = cell.stream.scenario;
-  record.corruption = cell.stream.corruptions;
+  RunRecord record =
+      begin_record({"bench", cell.dataset, cell.method, cell.stream.scenario,
+                    cell.stream.corruptions});
   record.severity = cell.stream.corruptions.empty() ? 0 : cell.stream.severity;
   record.corruption_source = facts.corruption_source;
   record.model = cell.model.substr(cell.model.find_last_of('/') + 1);
-  record.method = cell.method;
   record.variant = cell.variant;
   record.preset = cell.preset;
   record.seed = cell.stream.seed;

@@ -116,7 +116,7 @@ std::vector<std::string> scenario_notes(const RunGroup& group,
     const std::string next = average_note(group, scenario);
     if (next != over) flush();
     over = next;
-    scenarios.push_back(scenario_label(scenario));
+    scenarios.push_back(group.scenario_label(scenario));
   }
   flush();
   return notes;
@@ -126,7 +126,7 @@ Table scenario_table(const RunGroup& group, const Rows& rows) {
   Table table;
   table.row_header = "Method";
   for (const auto& scenario : group.scenarios)
-    table.columns.push_back({scenario_label(scenario)});
+    table.columns.push_back({group.scenario_label(scenario)});
   if (group.scenarios.size() > 1) table.columns.push_back({"Average"});
   for (const RunRow* row : rows)
     table.rows.push_back(scenario_row(group, *row));
@@ -149,12 +149,12 @@ Table corruption_table(const RunGroup& group, const std::string& scenario) {
   Table table;
   table.name = group.dataset + "/" + group.preset + "/accuracy/" + scenario;
   table.title =
-      "Accuracy (%) under " + scenario_label(scenario) + " by corruption";
+      "Accuracy (%) under " + group.scenario_label(scenario) + " by corruption";
   table.row_header = "Method";
   table.wide = true;
   const auto corruptions = group.corruptions(scenario);
   for (const auto& corruption : corruptions)
-    table.columns.push_back({corruption_label(corruption)});
+    table.columns.push_back({group.corruption_label(corruption)});
   table.columns.push_back({"Average"});
   for (const RunRow* row : rows) {
     TableRow line{row->label(), {}};
@@ -234,7 +234,7 @@ std::vector<Table> variant_tables(const RunGroup& group) {
     sort_variants(rows);
     Table table = scenario_table(group, rows);
     table.name = group.dataset + "/" + group.preset + "/variants/" + method;
-    table.title = "Accuracy (%) of variants of " + method_label(method);
+    table.title = "Accuracy (%) of variants of " + group.method_label(method);
     for (size_t i = 0; i < rows.size(); ++i)
       if (!rows[i]->variant.empty()) table.rows[i].name = rows[i]->variant;
     tables.push_back(std::move(table));

@@ -28,7 +28,7 @@ void collect(const std::vector<RunGroup>& groups, const RunRow* Place::*side,
     for (const RunRow& row : group.rows)
       for (const auto& entry : row.scenarios) {
         Place& place = places[group.label() + ": " + row.label() + " under " +
-                              scenario_label(entry.first)];
+                              group.scenario_label(entry.first)];
         place.*side = &row;
         place.scenario = entry.first;
       }

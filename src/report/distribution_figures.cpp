@@ -2,7 +2,6 @@
 
 #include "report/figures.h"
 #include "report/line_chart.h"
-#include "report/names.h"
 #include "report/run_series.h"
 
 namespace sotta {
@@ -59,7 +58,7 @@ std::vector<Panel> panels_of(const RunGroup& group, const RunRow& row,
     const Numbers foreign = summed(runs, kind.foreign);
     if (total(own) <= 0 || total(foreign) <= 0) continue;
     Panel panel;
-    panel.title = scenario_label(scenario);
+    panel.title = group.scenario_label(scenario);
     panel.x_label = kind.x_label;
     panel.y_label = "share of samples (%)";
     panel.from_zero = true;

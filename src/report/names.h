@@ -6,8 +6,10 @@
 
 namespace sotta {
 
-// How names of records are shown and in which order: the paper's, then what it
-// does not know by alphabet. A name without a label is its own label.
+// The paper's labels and order. Records carry the labels of their names; these
+// are for records of before they did, and for what the paper says itself. What
+// the paper does not know comes last, by alphabet, and is its own label. A
+// table asks its RunGroup.
 std::string method_label(const std::string& method);
 std::string scenario_label(const std::string& scenario);
 std::string corruption_label(const std::string& corruption);

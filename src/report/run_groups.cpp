@@ -123,8 +123,28 @@ Runs where(const Runs& runs, std::string RunRecord::*field,
   return result;
 }
 
+Labels labels_of(const Runs& runs, std::string RunRecord::*name,
+                 std::string RunRecord::*label) {
+  Labels labels;
+  for (const RunRecord* run : runs)
+    if (!(run->*label).empty()) labels[run->*name] = run->*label;
+  return labels;
+}
+
+std::string find_label(const Labels& labels, const std::string& name,
+                       std::string (*of_paper)(const std::string&)) {
+  const auto found = labels.find(name);
+  return found == labels.end() ? of_paper(name) : found->second;
+}
+
 RunGroup make_group(const Runs& runs) {
   RunGroup group;
+  group.method_labels =
+      labels_of(runs, &RunRecord::method, &RunRecord::method_label);
+  group.scenario_labels =
+      labels_of(runs, &RunRecord::scenario, &RunRecord::scenario_label);
+  group.corruption_labels =
+      labels_of(runs, &RunRecord::corruption, &RunRecord::corruption_label);
   group.dataset = runs.front()->dataset;
   group.preset = runs.front()->preset;
   group.scenarios = sort_scenarios(names_of(runs, &RunRecord::scenario));
@@ -137,6 +157,8 @@ RunGroup make_group(const Runs& runs) {
       return sort_key(a) < sort_key(b);
     });
     choose_main(rows);
+    for (RunRow& row : rows)
+      row.method_label = group.method_label(method);
     std::move(rows.begin(), rows.end(), std::back_inserter(group.rows));
   }
   return group;
@@ -160,7 +182,7 @@ std::vector<const RunRecord*> RunRow::runs() const {
 }
 
 std::string RunRow::label() const {
-  std::string text = method_label(method);
+  std::string text = method_label;
   if (!variant.empty()) text += ", " + variant;
   if (!setting.empty()) text += " (" + setting + ")";
   return text;
@@ -172,6 +194,26 @@ std::string RunRow::file_label() const {
 
 std::string RunGroup::label() const {
   return dataset + ", preset " + preset;
+}
+
+std::string RunGroup::method_label(const std::string& method) const {
+  return find_label(method_labels, method, sotta::method_label);
+}
+
+std::string RunGroup::scenario_label(const std::string& scenario) const {
+  return find_label(scenario_labels, scenario, sotta::scenario_label);
+}
+
+std::string RunGroup::corruption_label(const std::string& corruption) const {
+  return find_label(corruption_labels, corruption, sotta::corruption_label);
+}
+
+bool RunGroup::has_foreign(const std::string& scenario) const {
+  for (const RunRow& row : rows)
+    for (const auto& [corruption, seeds] : row.in(scenario))
+      for (const auto& [seed, run] : seeds)
+        if (run->foreign > 0) return true;
+  return false;
 }
 
 std::vector<std::string> RunGroup::corruptions(

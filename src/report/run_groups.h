@@ -14,6 +14,7 @@ using RunsByCorruption = std::map<std::string, RunsBySeed>;
 // The runs that stand in one row of a table.
 struct RunRow {
   std::string method;
+  std::string method_label;
   std::string variant;
 
   // Settings that were tried out and are not the usual ones, as text:
@@ -41,15 +42,27 @@ struct RunRow {
   std::string file_label() const;
 };
 
+// How names are shown, by name: as their records say.
+using Labels = std::map<std::string, std::string>;
+
 // What is comparable: one dataset under one preset.
 struct RunGroup {
   std::string dataset;
   std::string preset;
   std::vector<RunRow> rows;            // in the order they are shown
   std::vector<std::string> scenarios;  // likewise
+  Labels method_labels, scenario_labels, corruption_labels;
 
   // "cifar10, preset clean"
   std::string label() const;
+
+  // What tables call them: the label that a record has, or else the paper's.
+  std::string method_label(const std::string& method) const;
+  std::string scenario_label(const std::string& scenario) const;
+  std::string corruption_label(const std::string& corruption) const;
+
+  // Whether streams of this scenario held foreign samples.
+  bool has_foreign(const std::string& scenario) const;
 
   // The corruptions that an average of this scenario is over: those that any
   // row was run with, without what is not among the paper's unless there is

@@ -1,10 +1,7 @@
-#include <algorithm>
-
 #include "report/average.h"
 #include "report/bar_chart.h"
 #include "report/figures.h"
 #include "report/list_text.h"
-#include "report/names.h"
 #include "report/number_text.h"
 
 namespace sotta {
@@ -16,35 +13,42 @@ Bar to_bar(const TableCell& cell) {
           fixed(cell.value, 1) + (cell.partial ? "*" : "")};
 }
 
+// Those whose average is one bar.
+struct Scenarios {
+  std::vector<std::string> names;
+  std::vector<std::string> labels;
+
+  std::string text() const {
+    return (names.size() == 1 ? "" : "mean of ") + joined(labels);
+  }
+};
+
 }  // namespace
 
 std::vector<Figure> scenario_bars(const RunGroup& group) {
-  std::vector<std::string> noisy;
-  std::vector<std::string> labels;
+  Scenarios clean, noisy;
   for (const auto& scenario : group.scenarios) {
-    if (scenario.empty() || scenario == "benign") continue;
-    noisy.push_back(scenario);
-    labels.push_back(scenario_label(scenario));
+    if (scenario.empty()) continue;
+    Scenarios& side = group.has_foreign(scenario) ? noisy : clean;
+    side.names.push_back(scenario);
+    side.labels.push_back(group.scenario_label(scenario));
   }
-  const bool has_benign =
-      std::count(group.scenarios.begin(), group.scenarios.end(), "benign") > 0;
-  if (noisy.empty() || !has_benign) return {};
+  if (noisy.names.empty() || clean.names.empty()) return {};
 
   BarChart chart;
   chart.title = "Accuracy without and with foreign samples";
   chart.value_label = "accuracy (%)";
-  const std::string others =
-      (noisy.size() == 1 ? "" : "mean of ") + joined(labels);
-  chart.series = {{"Clean (Benign)", 5}, {"Noisy (" + others + ")", 1}};
+  chart.series = {{"Clean (" + clean.text() + ")", 5},
+                  {"Noisy (" + noisy.text() + ")", 1}};
   bool partial = false;
   for (const RunRow& row : group.rows) {
     if (!row.is_main) continue;
-    const TableCell clean =
-        overall_cell(group, row, {"benign"}, accuracy, Better::kHigher);
-    const TableCell foreign =
-        overall_cell(group, row, noisy, accuracy, Better::kHigher);
-    partial = partial || clean.partial || foreign.partial;
-    chart.groups.push_back({row.label(), {to_bar(clean), to_bar(foreign)}});
+    const TableCell without =
+        overall_cell(group, row, clean.names, accuracy, Better::kHigher);
+    const TableCell with =
+        overall_cell(group, row, noisy.names, accuracy, Better::kHigher);
+    partial = partial || without.partial || with.partial;
+    chart.groups.push_back({row.label(), {to_bar(without), to_bar(with)}});
   }
   if (chart.groups.empty()) return {};
   std::string caption =

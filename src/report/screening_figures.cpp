@@ -2,7 +2,6 @@
 
 #include "report/figures.h"
 #include "report/line_chart.h"
-#include "report/names.h"
 #include "report/run_series.h"
 
 namespace sotta {
@@ -61,7 +60,7 @@ std::vector<Panel> admitted_panels(const RunGroup& group, const RunRow& row) {
         any_positive(difference(foreign, admitted_foreign));
     if (!some_admitted || !some_refused) continue;
     Panel panel;
-    panel.title = scenario_label(scenario);
+    panel.title = group.scenario_label(scenario);
     panel.x_label = "windows of the stream";
     panel.y_label = "admitted (%)";
     panel.from_zero = true;
@@ -83,7 +82,7 @@ std::vector<Panel> memory_panels(const RunGroup& group, const RunRow& row) {
         runs_with(row, scenario, {"memory_samples", "memory_foreign"});
     if (runs.empty()) continue;
     Panel panel;
-    panel.title = scenario_label(scenario);
+    panel.title = group.scenario_label(scenario);
     panel.x_label = "windows of the stream";
     panel.y_label = "samples in the memory";
     panel.from_zero = true;

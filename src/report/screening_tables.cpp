@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "report/average.h"
-#include "report/names.h"
 
 namespace sotta {
 namespace {
@@ -50,7 +49,8 @@ bool is_empty(const TableRow& row) {
 Table screening_table(const RunGroup& group, const std::string& scenario) {
   Table table;
   table.name = group.dataset + "/" + group.preset + "/screening/" + scenario;
-  table.title = "Screening and calibration under " + scenario_label(scenario);
+  table.title =
+      "Screening and calibration under " + group.scenario_label(scenario);
   table.row_header = "Method";
   for (const auto& entry : metric_columns())
     table.columns.push_back(entry.column);

@@ -6,7 +6,6 @@
 #include "report/average.h"
 #include "report/figures.h"
 #include "report/line_chart.h"
-#include "report/names.h"
 #include "report/run_series.h"
 #include "report/run_settings.h"
 
@@ -147,7 +146,7 @@ std::vector<Figure> sharpness_figures(const RunGroup& group) {
     LineChart chart;
     chart.title = pair.row->label() +
                   ": with and without the sharpness step under " +
-                  scenario_label(scenario);
+                  group.scenario_label(scenario);
     chart.panels = {
         accuracy_panel(pair, source_accuracy(group, scenario, pair)),
         norm_panel(pair)};

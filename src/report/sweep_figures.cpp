@@ -180,8 +180,8 @@ void add_figures(const RunGroup& group, const std::string& option,
     const bool single = methods.size() == 1;
     auto& curves = by_figure[single ? sweep.method : sweep.scenario];
     Curve curve;
-    curve.name =
-        single ? scenario_label(sweep.scenario) : method_label(sweep.method);
+    curve.name = single ? group.scenario_label(sweep.scenario)
+                        : group.method_label(sweep.method);
     curve.style = single ? place_of(group, sweep.scenario)
                          : free_style(method_style(sweep.method), curves);
     curve.markers = true;
@@ -190,10 +190,11 @@ void add_figures(const RunGroup& group, const std::string& option,
   }
   for (const auto& [name, curves] : by_figure) {
     if (curves.empty()) continue;
-    figures.push_back(option_figure(
-        group, option,
-        methods.size() == 1 ? method_label(name) : scenario_label(name),
-        curves));
+    figures.push_back(option_figure(group, option,
+                                    methods.size() == 1
+                                        ? group.method_label(name)
+                                        : group.scenario_label(name),
+                                    curves));
   }
 }
 

@@ -87,6 +87,9 @@ TEST(Cell, ItsRecordSaysWhatIsRun) {
   EXPECT_EQ(record.model, "net.safetensors");
   EXPECT_EQ(record.variant, "C0");
   EXPECT_EQ(record.seed, 2);
+  EXPECT_EQ(record.method_label, "SoTTA");
+  EXPECT_EQ(record.scenario_label, "Noise");
+  EXPECT_EQ(record.corruption_label, "Fog");
   EXPECT_EQ(std::get<double>(record.options.at("min_confidence")), 0.5);
   EXPECT_EQ(std::get<double>(record.options.at("sharpness_radius")), 0.05);
   EXPECT_EQ(std::get<int64_t>(record.options.at("window")), 64);

@@ -87,6 +87,9 @@ const std::vector<std::string> kFields = {"version",
                                           "method",
                                           "variant",
                                           "preset",
+                                          "method_label",
+                                          "scenario_label",
+                                          "corruption_label",
                                           "device",
                                           "engine",
                                           "threads",
@@ -123,6 +126,9 @@ TEST(RunRecord, EveryFieldIsThereAfterWritingAndReading) {
   EXPECT_EQ(copy.method, "a method");
   EXPECT_EQ(copy.variant, "a variant");
   EXPECT_EQ(copy.preset, "a preset");
+  EXPECT_EQ(copy.method_label, "a method_label");
+  EXPECT_EQ(copy.scenario_label, "a scenario_label");
+  EXPECT_EQ(copy.corruption_label, "a corruption_label");
   EXPECT_EQ(copy.device, "a device");
   EXPECT_EQ(copy.engine, "a engine");
   EXPECT_EQ(copy.threads, 2);

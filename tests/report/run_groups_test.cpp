@@ -97,6 +97,36 @@ TEST(RunGroups, WithoutUsualSettingsEveryOneStandsForTheMethod) {
   EXPECT_EQ(rows[1].file_label(), "sotta-attack surrogate");
 }
 
+TEST(RunGroups, LabelsAreTheRecordsOwnOrElseThePapers) {
+  RunRecord mine = run("mine", "fire", "rust", 0, 80);
+  mine.method_label = "My method";
+  mine.scenario_label = "Fire";
+  mine.corruption_label = "Rust";
+  const std::vector<RunRecord> records = {
+      mine, run("mine", "fire", "rust", 1, 80),
+      run("tent", "near", "fog", 0, 80), run("other", "water", "dust", 0, 80)};
+  const RunGroup group = group_runs(records).at(0);
+  EXPECT_EQ(labels(group), (Names{"TENT", "My method", "other"}));
+  EXPECT_EQ(group.scenario_label("fire"), "Fire");
+  EXPECT_EQ(group.scenario_label("near"), "Near");
+  EXPECT_EQ(group.scenario_label("water"), "water");
+  EXPECT_EQ(group.corruption_label("rust"), "Rust");
+  EXPECT_EQ(group.corruption_label("fog"), "Fog");
+  EXPECT_EQ(group.corruption_label("dust"), "dust");
+}
+
+TEST(RunGroups, AScenarioHasForeignSamplesIfAnyRunOfItHad) {
+  RunRecord noisy = run("tent", "noise", "fog", 1, 80);
+  noisy.foreign = 10;
+  const std::vector<RunRecord> records = {run("tent", "benign", "fog", 0, 80),
+                                          run("tent", "noise", "fog", 0, 80),
+                                          noisy};
+  const RunGroup group = group_runs(records).at(0);
+  EXPECT_TRUE(group.has_foreign("noise"));
+  EXPECT_FALSE(group.has_foreign("benign"));
+  EXPECT_FALSE(group.has_foreign("far"));
+}
+
 TEST(RunGroups, AllRunsOfARow) {
   const std::vector<RunRecord> records = {run("tent", "noise", "fog", 1, 80),
                                           run("tent", "benign", "fog", 0, 80),

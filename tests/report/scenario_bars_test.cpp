@@ -10,10 +10,17 @@ namespace {
 using testing::occurrences;
 using testing::run;
 
-TEST(ScenarioBars, NoisyIsTheMeanOfTheOtherScenarios) {
+RunRecord with_foreign(RunRecord record) {
+  record.foreign = record.samples;
+  return record;
+}
+
+TEST(ScenarioBars, NoisyIsTheMeanOfTheScenariosWithForeignSamples) {
   const std::vector<RunRecord> records = {
-      run("tent", "benign", "fog", 0, 80), run("tent", "noise", "fog", 0, 50),
-      run("tent", "near", "fog", 0, 70), run("sotta", "benign", "fog", 0, 82)};
+      run("tent", "benign", "fog", 0, 80),
+      with_foreign(run("tent", "noise", "fog", 0, 50)),
+      with_foreign(run("tent", "near", "fog", 0, 70)),
+      run("sotta", "benign", "fog", 0, 82)};
   const auto figures = scenario_bars(group_runs(records).at(0));
   ASSERT_EQ(figures.size(), 1u);
   const std::string& svg = figures[0].svg;
@@ -21,12 +28,14 @@ TEST(ScenarioBars, NoisyIsTheMeanOfTheOtherScenarios) {
   EXPECT_EQ(occurrences(svg, ">80.0<"), 1);
   EXPECT_EQ(occurrences(svg, ">60.0<"), 1);
   EXPECT_EQ(occurrences(svg, ">not run<"), 1);
+  EXPECT_EQ(occurrences(svg, "Clean (Benign)"), 1);
   EXPECT_EQ(occurrences(svg, "Noisy (mean of Near, Noise)"), 1);
 }
 
 TEST(ScenarioBars, NeedBothKindsOfStream) {
   const std::vector<RunRecord> benign = {run("tent", "benign", "fog", 0, 80)};
-  const std::vector<RunRecord> noise = {run("tent", "noise", "fog", 0, 80)};
+  const std::vector<RunRecord> noise = {
+      with_foreign(run("tent", "noise", "fog", 0, 80))};
   EXPECT_TRUE(scenario_bars(group_runs(benign).at(0)).empty());
   EXPECT_TRUE(scenario_bars(group_runs(noise).at(0)).empty());
 }

@@ -10,11 +10,11 @@
 #include "sotta/core/error.h"
 #include "sotta/core/output_place.h"
 #include "sotta/core/peak_memory.h"
-#include "sotta/core/version.h"
 #include "sotta/corrupt/corruption.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/engine/open_model.h"
+#include "sotta/eval/begin_record.h"
 #include "sotta/eval/evaluate.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/out_of_memory.h"
@@ -86,25 +86,21 @@ StreamDomain open_images(const EvalFlags& flags,
 }
 
 void add_corruption(RunRecord& record, const EvalFlags& flags,
-                    const std::string& corruption, const std::string& source) {
-  if (source.empty()) return;
-  record.corruption = corruption;
+                    const std::string& source) {
   record.severity = flags.severity;
   record.corruption_source = source;
   record.options["corruption_seed"] = flags.corruption_seed;
-  if (corruption != "frost" || source != "made") return;
+  if (record.corruption != "frost" || source != "made") return;
   CorruptionOptions options;
   options.frost_dir = flags.frost_dir;
   record.options["frost_textures"] = frost_source(options);
 }
 
 RunRecord make_record(const EvalFlags& flags, const Classifier& model,
-                      const EvaluateResult& result) {
-  RunRecord record;
-  record.version = version();
-  record.libtorch = libtorch_version();
-  record.verb = "eval";
-  record.dataset = flags.dataset;
+                      const EvaluateResult& result,
+                      const std::string& corruption) {
+  RunRecord record =
+      begin_record({"eval", flags.dataset, "source", "", corruption});
   record.model = std::filesystem::path(flags.model).filename().string();
   record.device = parse_device(flags.device).str();
   record.engine = model.engine();
@@ -152,8 +148,9 @@ RunRecord run_one(const EvalFlags& flags, const Classifier& model,
   if (result.stopped)
     throw CLI::RuntimeError(
         "interrupted, nothing recorded of the " + corruption + " images", 1);
-  RunRecord record = make_record(flags, model, result);
-  add_corruption(record, flags, corruption, data.source);
+  const bool clean = data.source.empty();
+  RunRecord record = make_record(flags, model, result, clean ? "" : corruption);
+  if (!clean) add_corruption(record, flags, data.source);
   return record;
 }
 

@@ -13,6 +13,7 @@
 #include "sotta/core/version.h"
 #include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
+#include "sotta/eval/begin_record.h"
 #include "sotta/eval/evaluate.h"
 #include "sotta/models/resnet.h"
 #include "sotta/models/weights.h"
@@ -273,11 +274,7 @@ class TrainRun {
   }
 
   RunRecord make_record(const EvaluateResult& result, int64_t threads) const {
-    RunRecord record;
-    record.version = version();
-    record.libtorch = libtorch_version();
-    record.verb = "train";
-    record.dataset = flags_.dataset;
+    RunRecord record = begin_record({"train", flags_.dataset});
     record.model = fs::path(flags_.out).filename().string();
     record.device = device_.str();
     record.engine = model_->engine();

@@ -32,6 +32,12 @@ struct RunRecord {
   std::string method = "source";
   std::string variant;  // a row's name among runs of one method: "HC + ESM"
   std::string preset = "clean";
+
+  // How tables show the names; empty in records of before there were labels.
+  std::string method_label;
+  std::string scenario_label;
+  std::string corruption_label;
+
   std::string device;
   std::string engine;  // what ran the network
   int64_t threads = 0;
@@ -87,6 +93,9 @@ struct RunRecord {
     v("method", method);
     v("variant", variant);
     v("preset", preset);
+    v("method_label", method_label);
+    v("scenario_label", scenario_label);
+    v("corruption_label", corruption_label);
     v("device", device);
     v("engine", engine);
     v("threads", threads);

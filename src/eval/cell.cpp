@@ -63,7 +63,7 @@ OptionMap all_options(const Cell& cell, const CellFacts& facts) {
     add(to_option_map(cell.attack));
   if (cell.gradient_samples > 0)
     options[kGradientSamples] = cell.gradient_samples;
-  options["model_checksum"] = facts.model_checksum;
+  options[kModelChecksum] = facts.model_checksum;
   return options;
 }
 

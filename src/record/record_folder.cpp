@@ -18,14 +18,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> record_files(const fs::path& folder) {
-  std::error_code error;
+std::vector<fs::path> record_files(const fs::path& folder,
+                                   bool with_subfolders) {
+  std::error_code problem;
+  if (fs::is_regular_file(folder, problem)) return {folder};
+  if (!fs::is_directory(folder, problem))
+    fail(ErrorKind::kNotFound, folder.string(),
+         "expected a folder of records, found none");
   std::vector<fs::path> files;
-  for (fs::directory_iterator entry(folder, error), end; entry != end;
-       entry.increment(error))
+  const auto closed = with_subfolders
+                          ? fs::directory_options::skip_permission_denied
+                          : fs::directory_options::none;
+  fs::recursive_directory_iterator entry(folder, closed, problem);
+  for (; !problem && entry != fs::recursive_directory_iterator();
+       entry.increment(problem)) {
+    if (!with_subfolders) entry.disable_recursion_pending();
     if (entry->path().extension() == ".jsonl") files.push_back(entry->path());
-  if (error)
-    fail(ErrorKind::kNotFound, folder.string(), "expected a folder of records");
+  }
+  if (problem)
+    fail(ErrorKind::kIo, folder.string(),
+         "the folder cannot be read: " + problem.message());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -43,12 +55,13 @@ void check_versions(const std::vector<RunRecord>& records,
 
 }  // namespace
 
-std::vector<RunRecord> read_record_folder(const fs::path& folder) {
+std::vector<RunRecord> read_record_folder(const fs::path& folder,
+                                          bool with_subfolders) {
   std::vector<RunRecord> records;
-  for (const auto& file : record_files(folder))
+  for (const auto& file : record_files(folder, with_subfolders))
     for (auto& record : read_records(file))
       records.push_back(std::move(record));
-  return last_of_each(std::move(records), run_identity);
+  return last_of_each(std::move(records));
 }
 
 RecordFolder::RecordFolder(const fs::path& folder, const std::string& writer,

@@ -13,11 +13,13 @@ std::string run_identity(const RunRecord& record) {
   const auto add = [&](const std::string& name, const std::string& value) {
     text += (text.empty() ? "" : " ") + name + "=" + value;
   };
+  add("verb", record.verb);
   add("dataset", record.dataset);
   add("scenario", record.scenario);
   add("corruption", record.corruption);
   add("severity", std::to_string(record.severity));
   add("source", record.corruption_source);
+  if (record.options.count(kModelChecksum) == 0) add("model", record.model);
   add("method", record.method);
   add("variant", record.variant);
   add("preset", record.preset);
@@ -37,15 +39,14 @@ std::string short_identity(const std::string& identity) {
   return digits;
 }
 
-std::vector<RunRecord> last_of_each(
-    std::vector<RunRecord> records,
-    const std::function<std::string(const RunRecord&)>& key) {
+std::vector<RunRecord> last_of_each(std::vector<RunRecord> records) {
   std::map<std::string, size_t> last;
   for (size_t i = 0; i < records.size(); ++i)
-    last[key(records[i])] = i;
+    last[run_identity(records[i])] = i;
   std::vector<RunRecord> kept;
   for (size_t i = 0; i < records.size(); ++i)
-    if (last.at(key(records[i])) == i) kept.push_back(std::move(records[i]));
+    if (last.at(run_identity(records[i])) == i)
+      kept.push_back(std::move(records[i]));
   return kept;
 }
 

@@ -1,7 +1,5 @@
 #include "report/run_settings.h"
 
-#include "sotta/record/run_identity.h"
-
 namespace sotta {
 namespace {
 
@@ -58,10 +56,6 @@ Settings settings_of(const RunRecord& record) {
   for (const auto& [name, value] : record.options)
     if (kNotSettings.count(name) == 0) settings[name] = to_text(value);
   return settings;
-}
-
-std::string run_key(const RunRecord& record) {
-  return run_identity(record) + kEnd + record.verb + kEnd + record.model;
 }
 
 std::set<std::string> varied_settings(

@@ -17,11 +17,6 @@ namespace sotta {
 using Settings = std::map<std::string, std::string>;
 Settings settings_of(const RunRecord& record);
 
-// Text that two records have in common exactly if they are of the same run: its
-// identity, and what that leaves open between verbs and between models without
-// a checksum.
-std::string run_key(const RunRecord& record);
-
 // The names of settings that differ between runs of one place in the tables,
 // though not those that go with a variant: such settings were tried out.
 std::set<std::string> varied_settings(

@@ -78,7 +78,7 @@ expect_error 'nowhere: expected a folder of records, found none'
 mkdir empty
 run sotta report empty
 expect_code 2
-expect_error 'empty: expected records in *.jsonl files, found no such file'
+expect_error 'empty: expected records in *.jsonl files, found none'
 
 head -n 2 runs/runs.jsonl >empty/a.jsonl
 echo '{"format":1}' >>empty/a.jsonl

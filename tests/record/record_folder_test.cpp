@@ -170,10 +170,79 @@ TEST(RecordFolder, RefusesAnotherFormat) {
                [&] { RecordFolder(dir.path(), "", true); });
 }
 
-TEST(ReadRecordFolder, NeedsAFolder) {
+TEST(ReadRecordFolder, ReadsFoldersInsideIfAsked) {
   const TempDir dir;
-  expect_error(ErrorKind::kNotFound, "expected a folder",
+  append_record(dir / "a.jsonl", record_of_seed(0));
+  append_record(dir / "table1" / "a.jsonl", record_of_seed(1));
+  append_record(dir / "sweep" / "b" / "a.jsonl", record_of_seed(2));
+  EXPECT_EQ(read_record_folder(dir.path()).size(), 1u);
+  EXPECT_EQ(read_record_folder(dir.path(), /*with_subfolders=*/true).size(),
+            3u);
+}
+
+TEST(ReadRecordFolder, ReadsAFileAlone) {
+  const TempDir dir;
+  append_record(dir / "a.jsonl", record_of_seed(0));
+  append_record(dir / "b.jsonl", record_of_seed(1));
+  EXPECT_EQ(read_record_folder(dir / "a.jsonl").size(), 1u);
+}
+
+TEST(ReadRecordFolder, VersionsAndTheMachineDoNotMakeAnotherRun) {
+  const TempDir dir;
+  RunRecord record = record_of_seed(0);
+  append_record(dir / "a.jsonl", record);
+  record.threads = 8;
+  record.version = "0.2.0";
+  record.device = "cuda:0";
+  record.engine = "fused";
+  append_record(dir / "a.jsonl", record);
+  EXPECT_EQ(read_record_folder(dir.path()).size(), 1u);
+}
+
+TEST(ReadRecordFolder, CommandsOptionsModelsAndVariantsDo) {
+  const TempDir dir;
+  const RunRecord first = record_of_seed(0);
+  RunRecord verb = first, option = first, model = first, variant = first;
+  verb.verb = "eval";
+  option.options["step"] = 0.1;
+  model.model = "other.safetensors";
+  variant.variant = "x";
+  for (const auto& record : {first, verb, option, model, variant})
+    append_record(dir / "a.jsonl", record);
+  EXPECT_EQ(read_record_folder(dir.path()).size(), 5u);
+}
+
+TEST(ReadRecordFolder, NeedsAFolderOrAFile) {
+  const TempDir dir;
+  const std::string none = ": expected a folder of records, found none";
+  expect_error(ErrorKind::kNotFound, (dir / "none").string() + none,
                [&] { read_record_folder(dir / "none"); });
+  std::filesystem::create_symlink("loop", dir / "loop");
+  expect_error(ErrorKind::kNotFound, (dir / "loop").string() + none,
+               [&] { read_record_folder(dir / "loop"); });
+}
+
+TEST(ReadRecordFolder, PassesOverALinkToItself) {
+  const TempDir dir;
+  std::filesystem::create_symlink("loop", dir / "loop");
+  append_record(dir / "a.jsonl", record_of_seed(0));
+  EXPECT_EQ(read_record_folder(dir.path(), /*with_subfolders=*/true).size(),
+            1u);
+}
+
+TEST(ReadRecordFolder, NamesFileAndLineOfWhatIsNoRecord) {
+  const TempDir dir;
+  const std::string file = (dir / "a.jsonl").string();
+  dir.write("a.jsonl", "{\"format\":99}\n");
+  expect_error(ErrorKind::kBadFormat,
+               file +
+                   " line 1: expected a record of format 2, got 99; another "
+                   "version of sotta wrote it, run it again into a new "
+                   "folder",
+               [&] { read_record_folder(dir.path()); });
+  dir.write("a.jsonl", "nonsense\n");
+  expect_error(ErrorKind::kBadFormat, file + " line 1: expected a JSON object",
+               [&] { read_record_folder(dir.path()); });
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace {
 RunRecord example() {
   RunRecord record;
   record.version = "1.0.0";
+  record.verb = "bench";
+  record.model = "a.safetensors";
   record.dataset = "cifar10";
   record.scenario = "noise";
   record.corruption = "fog";
@@ -53,8 +55,10 @@ TEST(RunIdentity, KeepsEverythingTheResultDependsOn) {
 // Of every field there is, whether it is part of the identity.
 TEST(RunIdentity, HoldsTheseFieldsAndNoOthers) {
   const std::set<std::string> kParts = {
-      "dataset", "scenario", "corruption", "severity", "corruption_source",
-      "method",  "variant",  "preset",     "seed",     "options"};
+      "verb",       "dataset",  "scenario",
+      "corruption", "severity", "corruption_source",
+      "model",      "method",   "variant",
+      "preset",     "seed",     "options"};
   RunRecord changed = example();
   changed.visit([&](const char* name, auto& field) {
     const auto before = field;
@@ -76,24 +80,33 @@ TEST(RunIdentity, HoldsTheseFieldsAndNoOthers) {
 
 TEST(RunIdentity, IsThisText) {
   EXPECT_EQ(run_identity(example()),
-            "dataset=cifar10 scenario=noise corruption=fog severity=5 source= "
-            "method=sotta variant= preset=clean seed=1 min_confidence=0.99 "
-            "window=64");
+            "verb=bench dataset=cifar10 scenario=noise corruption=fog "
+            "severity=5 source= model=a.safetensors method=sotta variant= "
+            "preset=clean seed=1 min_confidence=0.99 window=64");
 }
 
-TEST(LastOfEach, KeepsTheLastOfEveryKeyInItsPlace) {
+TEST(RunIdentity, KnowsAModelByItsChecksumOrElseItsName) {
+  RunRecord renamed = example();
+  renamed.model = "b.safetensors";
+  EXPECT_NE(run_identity(renamed), run_identity(example()));
+  RunRecord checked = example();
+  checked.options[kModelChecksum] = "1f";
+  renamed.options[kModelChecksum] = "1f";
+  EXPECT_EQ(run_identity(renamed), run_identity(checked));
+}
+
+TEST(LastOfEach, KeepsTheLastOfEveryIdentityInItsPlace) {
   std::vector<RunRecord> records(5);
   for (int64_t i = 0; i < 5; ++i) {
-    records[i].seed = i;
+    records[i].threads = i;
     records[i].method = i % 2 == 0 ? "even" : "odd";
   }
   records[4].method = "own";
-  const auto kept =
-      last_of_each(records, [](const RunRecord& r) { return r.method; });
+  const auto kept = last_of_each(records);
   ASSERT_EQ(kept.size(), 3u);
-  EXPECT_EQ(kept[0].seed, 2);
-  EXPECT_EQ(kept[1].seed, 3);
-  EXPECT_EQ(kept[2].seed, 4);
+  EXPECT_EQ(kept[0].threads, 2);
+  EXPECT_EQ(kept[1].threads, 3);
+  EXPECT_EQ(kept[2].threads, 4);
 }
 
 TEST(ShortIdentity, DependsOnEveryLetterAndItsPlace) {

@@ -4,7 +4,8 @@
 #include <iostream>
 #include <memory>
 
-#include "sotta/report/run_folder.h"
+#include "sotta/core/error.h"
+#include "sotta/record/record_folder.h"
 #include "sotta/report/write_report.h"
 
 #include "commands.h"
@@ -26,13 +27,20 @@ std::filesystem::path out_folder(const ReportFlags& flags) {
                                              : runs.parent_path() / "report";
 }
 
+std::vector<RunRecord> read_runs(const std::string& folder) {
+  auto records = read_record_folder(folder, /*with_subfolders=*/true);
+  if (records.empty())
+    fail(ErrorKind::kNotFound, folder,
+         "expected records in *.jsonl files, found none");
+  return records;
+}
+
 void run(const ReportFlags& flags) {
-  const auto records = read_run_folder(flags.runs);
+  const auto records = read_runs(flags.runs);
   Report report = make_report(records);
   if (!flags.against.empty())
-    report.sections.insert(
-        report.sections.begin(),
-        compare_runs(records, read_run_folder(flags.against)));
+    report.sections.insert(report.sections.begin(),
+                           compare_runs(records, read_runs(flags.against)));
   for (const auto& file :
        write_report(report, out_folder(flags), flags.formats))
     std::cout << file.string() << "\n";

@@ -248,8 +248,7 @@ class TrainRun {
     const fs::path file = record_file(flags_);
     if (!was_done_ || !fs::exists(file)) return false;
     const auto records = read_records(file);
-    return !records.empty() && records.back().model == record.model &&
-           records.back().series == record.series &&
+    return !records.empty() && records.back().series == record.series &&
            run_identity(records.back()) == run_identity(record);
   }
 

@@ -14,6 +14,9 @@ namespace sotta {
 // exist is NaN.
 using Series = std::map<std::string, std::vector<double>>;
 
+// The option of a record that says by their checksum which weights were used.
+constexpr const char* kModelChecksum = "model_checksum";
+
 // What one run of one method on one stream of images was and gave. Every table
 // and figure is made from records, never from memory.
 struct RunRecord {

@@ -1,5 +1,5 @@
 """Fails when a module includes a module it does not list in DEPENDS, or when the
-drawing in docs/architecture.md is not what the #include lines say.
+map or the drawing in docs/architecture.md is not what these lines say.
 
 usage: check_layers.py ROOT [--draw]
 
@@ -66,6 +66,21 @@ def draw(modules):
                      for module in order)
 
 
+def map_problems(modules, page):
+    """The map's first block: a number begins a layer, and modules depend on lower ones."""
+    layer, layers = None, {}
+    for line in page.split("```")[1].splitlines():
+        layer = int(line[0]) if line[:1].isdigit() else layer
+        for name in re.findall(r"(?:^\d? +|     )(\w+)(?=  )", line):
+            layers[name] = layer
+    for module, lower in modules.items():
+        if module not in layers:
+            yield f"docs/architecture.md: its map lacks the module {module}"
+        for other in lower:
+            if layers.get(other, 0) >= layers.get(module, 99):
+                yield f"docs/architecture.md: {module} depends on {other}, which is not below it in the map"
+
+
 def main():
     modules = read_modules()
     if "--draw" in sys.argv[2:]:
@@ -73,6 +88,8 @@ def main():
         return 0
     problems = list(violations(modules))
     page = root / "docs/architecture.md"
+    if page.exists():
+        problems += map_problems(modules, page.read_text())
     if page.exists() and draw(modules) not in page.read_text():
         problems.append("docs/architecture.md: its include graph is not what `check_layers.py . --draw` prints")
     print("".join(problem + "\n" for problem in problems), end="")

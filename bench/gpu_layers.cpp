@@ -1,8 +1,8 @@
 // The 3x3 convolutions of ResNet18-CIFAR with stride 1 on a GPU, 64 images:
 // microseconds of our own kernel and of LibTorch's (cuDNN's fastest of a few),
 // medians of paired runs and of their ratios. Each run is a row of them,
-// recorded and replayed: none waits for the program, and ours may begin while
-// the one in front ends.
+// captured as a CUDA graph: none waits for the program, and ours may begin
+// while the one in front ends.
 //   gpu_layers [DEVICE, default cuda]
 #include <cstdio>
 #include <exception>
@@ -12,10 +12,10 @@
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
 #include "sotta/nn/convolution.h"
+#include "sotta/nn/cuda_graph.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/precision.h"
 #include "sotta/nn/random_tensor.h"
-#include "sotta/nn/step_graph.h"
 #include "sotta/nn/tuned_convolutions.h"
 
 #include "bench/paired.h"
@@ -58,16 +58,16 @@ void show(const Layer& layer, at::Device gpu, Precision precision) {
     };
   };
   const PackedKernels none;
-  StepGraph ours(row_of(packed), gpu, /*replay=*/true, /*plain_runs=*/1);
-  StepGraph libtorchs(row_of(none), gpu, /*replay=*/true, /*plain_runs=*/1);
-  const auto run = [&](StepGraph& row) {
+  CudaGraph ours(row_of(packed), gpu, /*capture=*/true, /*warm_up_runs=*/1);
+  CudaGraph libtorchs(row_of(none), gpu, /*capture=*/true, /*warm_up_runs=*/1);
+  const auto run = [&](CudaGraph& row) {
     return [&] {
       for (int i = 0; i < kReplays; ++i)
         row.run();
       wait_for(gpu);
     };
   };
-  run(ours)();  // set up and recorded
+  run(ours)();  // set up and captured
   run(libtorchs)();
   Paired times;
   for (int i = 0; i < kRuns; ++i)

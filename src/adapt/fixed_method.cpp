@@ -2,7 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "sotta/nn/replayed.h"
+#include "sotta/nn/captured_function.h"
 
 namespace sotta {
 namespace {
@@ -43,7 +43,7 @@ class FixedMethod : public Method {
  private:
   std::shared_ptr<const Classifier> model_;
   NormStats stats_;
-  Replayed look_;  // images -> logits, prediction
+  CapturedFunction look_;  // images -> logits, prediction
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "sotta/adapt/method.h"
-#include "sotta/nn/replayed.h"
+#include "sotta/nn/captured_function.h"
 
 #include "adapt/image_memory.h"
 
@@ -44,7 +44,7 @@ class MemoryMethod : public Method {
  private:
   std::shared_ptr<const Classifier> model_;
   bool measure_loss_after_;
-  Replayed look_;  // images -> logits, prediction
+  CapturedFunction look_;  // images -> logits, prediction
 };
 
 }  // namespace sotta

@@ -152,7 +152,7 @@ class Sotta : public MemoryMethod {
   at::Tensor mask_;
   std::unique_ptr<Optimiser> optimiser_;
   bool replay_;
-  Replayed step_;  // make_step()
+  CapturedFunction step_;  // make_step()
 };
 
 }  // namespace

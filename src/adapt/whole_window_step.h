@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "sotta/nn/replayed.h"
+#include "sotta/nn/captured_function.h"
 
 #include "adapt/window_step.h"
 
@@ -25,7 +25,7 @@ class WholeWindowStep : public WindowStep {
   UpdateReport adapt(const Pass& window) override;
 
   bool replay_;
-  Replayed look_;  // images -> logits, prediction, loss, gradient
+  CapturedFunction look_;  // images -> logits, prediction, loss, gradient
 };
 
 }  // namespace sotta

@@ -48,11 +48,11 @@ class FlatOptimiser : public Optimiser {
 
   void step(const at::Tensor& parameters, const at::Tensor& gradient) final {
     check_gradient(parameters, gradient);
-    begin_step(parameters, /*recorded=*/false);
+    begin_step(parameters, /*captured=*/false);
     take_step(parameters, gradient);
   }
 
-  void begin_step(const at::Tensor& parameters, bool recorded) final {
+  void begin_step(const at::Tensor& parameters, bool captured) final {
     if (frozen_.defined()) check_shape("mask", frozen_, parameters);
     for (auto& [name, tensor] : state_.tensors) {
       if (state_.steps > 0) check_shape(name, tensor, parameters);
@@ -60,7 +60,7 @@ class FlatOptimiser : public Optimiser {
         tensor = at::zeros_like(parameters);
     }
     ++state_.steps;
-    prepare(parameters, recorded);
+    prepare(parameters, captured);
   }
 
   void take_step(const at::Tensor& parameters,
@@ -93,7 +93,7 @@ class FlatOptimiser : public Optimiser {
 
  protected:
   // What depends on the number of the step, which is steps(), counted from 1.
-  virtual void prepare(const at::Tensor& /*parameters*/, bool /*recorded*/) {}
+  virtual void prepare(const at::Tensor& /*parameters*/, bool /*captured*/) {}
 
   // The step along a gradient that already has decay and mask in it.
   virtual void apply(const at::Tensor& parameters,
@@ -122,7 +122,7 @@ class FlatOptimiser : public Optimiser {
             "expected the parameters' element type");
   }
 
-  // In place if there is a place: a recording may know it. Before the first
+  // In place if there is a place: a CUDA graph may know it. Before the first
   // step there is nothing, or zeros.
   static void overwrite(at::Tensor& mine, const at::Tensor& theirs) {
     if (!theirs.defined()) {
@@ -147,13 +147,13 @@ class Adam final : public FlatOptimiser {
         options_(options) {}
 
  private:
-  // A GPU's recording repeats numbers, so there the count comes from a tensor.
-  void prepare(const at::Tensor& parameters, bool recorded) override {
+  // A CUDA graph repeats numbers, so there the count comes from a tensor.
+  void prepare(const at::Tensor& parameters, bool captured) override {
     const auto step = static_cast<double>(steps());
     rate_ = -options_.learning_rate / (1 - std::pow(options_.beta1, step));
     root_ = std::sqrt(1 - std::pow(options_.beta2, step));
-    recorded_ = recorded && parameters.is_cuda();
-    if (!recorded_) return;
+    captured_ = captured && parameters.is_cuda();
+    if (!captured_) return;
     if (!count_.defined())
       count_ = at::empty(
           {}, parameters.options().dtype(at::kFloat).requires_grad(false));
@@ -162,7 +162,7 @@ class Adam final : public FlatOptimiser {
 
   void apply(const at::Tensor& parameters,
              const at::Tensor& gradient) override {
-    if (recorded_)
+    if (captured_)
       apply_in_one(parameters, gradient);
     else
       apply_plainly(parameters, gradient);
@@ -190,8 +190,8 @@ class Adam final : public FlatOptimiser {
 
   AdamOptions options_;
   double rate_ = 0, root_ = 1;  // of this step
-  bool recorded_ = false;
-  at::Tensor count_;  // this step's number, where a recording reads it
+  bool captured_ = false;
+  at::Tensor count_;  // this step's number, where a CUDA graph reads it
 };
 
 class Sgd final : public FlatOptimiser {

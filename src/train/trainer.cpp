@@ -10,9 +10,9 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
+#include "sotta/nn/cuda_graph.h"
 #include "sotta/nn/device_work.h"
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/step_graph.h"
 
 #include "train/epoch_plan.h"
 #include "train/schedule.h"
@@ -79,7 +79,7 @@ Trainer::Trainer(const Classifier& model, const TrainingSet& set,
   correct_ = at::zeros({options_.epochs}, integers);
   body_optimiser_ = make_optimiser(options_, rate_);
   affine_optimiser_ = make_optimiser(options_, rate_);
-  graph_ = std::make_unique<StepGraph>([this] { make_step(); }, device,
+  graph_ = std::make_unique<CudaGraph>([this] { make_step(); }, device,
                                        options_.replay);
 }
 
@@ -214,7 +214,7 @@ void Trainer::restore(const TrainerState& saved) {
       optimiser_state(here(saved.affine_momentum), saved.step));
   losses_ = saved.losses.to(device).clone();
   correct_ = saved.correct.to(device).clone();
-  graph_->forget();
+  graph_->reset();
 }
 
 }  // namespace sotta

@@ -13,10 +13,10 @@
 
 #include "sotta/core/log.h"
 #include "sotta/core/rng.h"
+#include "sotta/nn/cuda_graph.h"
 #include "sotta/nn/device_queue.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/random_tensor.h"
-#include "sotta/nn/step_graph.h"
 
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
@@ -267,14 +267,14 @@ TEST_F(GpuNorm, ReplayedIsThePlainResult) {
       Results found;
       for (const auto& result : wanted)
         found.push_back(at::zeros_like(result));
-      StepGraph step(
+      CudaGraph step(
           [&] {
             const Results results = run(layer, {});
             for (size_t i = 0; i < found.size(); ++i)
               found[i].copy_(results[i]);
           },
-          gpu, /*replay=*/true);
-      for (int64_t i = 0; i < StepGraph::kPlainRuns; ++i)
+          gpu, /*capture=*/true);
+      for (int64_t i = 0; i < CudaGraph::kWarmUpRuns; ++i)
         step.run();
       for (int replay = 0; replay < 3; ++replay) {
         for (auto& result : found)

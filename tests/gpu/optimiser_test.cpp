@@ -3,7 +3,7 @@
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
-#include "sotta/nn/step_graph.h"
+#include "sotta/nn/cuda_graph.h"
 
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
@@ -18,15 +18,15 @@ at::Tensor waves(double phase, at::Device device) {
 }
 
 TEST_F(GpuAdam, KnowsItsStepInARecording) {
-  const auto whole = make_adam({}), recorded = make_adam({});
+  const auto whole = make_adam({}), captured = make_adam({});
   const at::Tensor expected = waves(0.7, gpu), found = expected.clone();
   const at::Tensor gradient = waves(0, gpu);
-  StepGraph step([&] { recorded->take_step(found, gradient); }, gpu,
-                 /*replay=*/true, /*plain_runs=*/1);
+  CudaGraph step([&] { captured->take_step(found, gradient); }, gpu,
+                 /*capture=*/true, /*warm_up_runs=*/1);
   const auto take_both = [&](double phase) {
     gradient.copy_(waves(phase, gpu));
     whole->step(expected, gradient);
-    recorded->begin_step(found, /*recorded=*/true);
+    captured->begin_step(found, /*captured=*/true);
     step.run();
     EXPECT_TRUE(testing::close(found.cpu(), expected.cpu(), 1e-6, 1e-5));
   };
@@ -34,14 +34,14 @@ TEST_F(GpuAdam, KnowsItsStepInARecording) {
     take_both(0.3 + i);
 
   // Put back, it counts on from there.
-  const Optimiser::State early = recorded->state();
+  const Optimiser::State early = captured->state();
   for (int i = 0; i < 3; ++i)
     take_both(1.3 + i);
-  recorded->set_state(early);
+  captured->set_state(early);
   whole->set_state(early);
   for (int i = 0; i < 3; ++i)
     take_both(2.3 + i);
-  EXPECT_EQ(recorded->state().steps, 6);
+  EXPECT_EQ(captured->state().steps, 6);
 }
 
 }  // namespace

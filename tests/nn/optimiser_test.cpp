@@ -192,13 +192,13 @@ TEST_P(EveryOptimiser, ContinuesFromASavedState) {
   EXPECT_TRUE(copy.equal(parameters));
 }
 
-TEST_P(EveryOptimiser, RecordableHalvesMakeTheSameStep) {
+TEST_P(EveryOptimiser, CapturableHalvesMakeTheSameStep) {
   const auto whole = GetParam().make({}), halves = GetParam().make({});
   const at::Tensor expected = waves(50, 0.7), found = expected.clone();
   for (int step = 0; step < 4; ++step) {
     const at::Tensor gradient = waves(50, 0.3 + step);
     whole->step(expected, gradient);
-    halves->begin_step(found, /*recorded=*/true);
+    halves->begin_step(found, /*captured=*/true);
     halves->take_step(found, gradient);
     EXPECT_TRUE(testing::close(found, expected, 1e-7, 1e-6));
   }

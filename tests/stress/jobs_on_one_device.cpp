@@ -13,9 +13,9 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/threads.h"
 #include "sotta/models/resnet.h"
+#include "sotta/nn/cuda_graph.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/device_queue.h"
-#include "sotta/nn/step_graph.h"
 
 namespace sotta::testing {
 namespace {
@@ -76,20 +76,20 @@ class Jobs {
   }
 
   JobsOutcome side_by_side() {
-    const int64_t before = StepGraph::captures();
+    const int64_t before = CudaGraph::captures();
     const SharedDevice shared(true);
     run_in_threads(options_.jobs, options_.jobs, [&](int64_t job) {
       const OwnQueue queue(options_.device);
       for (auto i = static_cast<size_t>(job); !enough(before); i += 5)
         check(i % kinds_.size());
     });
-    return {runs_, windows_, StepGraph::captures() - before, wrong_};
+    return {runs_, windows_, CudaGraph::captures() - before, wrong_};
   }
 
  private:
   bool enough(int64_t captures_before) const {
     return runs_ >= options_.runs &&
-           StepGraph::captures() - captures_before >= options_.captures;
+           CudaGraph::captures() - captures_before >= options_.captures;
   }
 
   void check(size_t kind) {

@@ -13,7 +13,7 @@ namespace sotta {
 // others are to use must be waited for. Nothing on a CPU.
 //
 // LibTorch has kMost of them; further threads share them, which is slower, and
-// wrong while one of them is recorded (StepGraph).
+// wrong while work of one is captured (CudaGraph).
 class OwnQueue {
  public:
   static constexpr int64_t kMost = 32;

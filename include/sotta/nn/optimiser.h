@@ -23,11 +23,11 @@ class Optimiser {
   virtual void step(const at::Tensor& parameters,
                     const at::Tensor& gradient) = 0;
 
-  // step() in two halves, for steps that are recorded and replayed: the first
-  // counts and stays outside the recording, the second is all device's work.
-  // `recorded` says that the second may be a replay: what changes from step to
-  // step then lies in tensors, and the last bits may be others.
-  virtual void begin_step(const at::Tensor& parameters, bool recorded) = 0;
+  // step() in two halves, for steps that are captured as a CUDA graph: the
+  // first counts and stays outside the graph, the second is all device's work.
+  // `captured` says that the second may be part of a graph: what changes from
+  // step to step then lies in tensors, and the last bits may be others.
+  virtual void begin_step(const at::Tensor& parameters, bool captured) = 0;
   virtual void take_step(const at::Tensor& parameters,
                          const at::Tensor& gradient) = 0;
 

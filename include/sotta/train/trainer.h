@@ -13,7 +13,7 @@
 namespace sotta {
 
 struct EpochPlan;
-class StepGraph;
+class CudaGraph;
 
 // Means over the steps that an epoch has made so far.
 struct EpochFigures {
@@ -97,7 +97,7 @@ class Trainer {
   std::unique_ptr<EpochPlan> plan_;  // of the epoch `planned_epoch_`
   int64_t planned_epoch_ = -1;
   std::unique_ptr<Optimiser> body_optimiser_, affine_optimiser_;
-  std::unique_ptr<StepGraph> graph_;
+  std::unique_ptr<CudaGraph> graph_;
 };
 
 }  // namespace sotta

@@ -1,4 +1,4 @@
-#include "sotta/nn/replayed.h"
+#include "sotta/nn/captured_function.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
@@ -8,22 +8,22 @@
 namespace sotta {
 namespace {
 
-// On the CPU nothing is recorded; how inputs and outputs are handed over can be
+// On the CPU nothing is captured; how inputs and outputs are handed over can be
 // seen there all the same. tests/gpu has the rest.
-class ReplayedCalls : public ::testing::Test {
+class CapturedCalls : public ::testing::Test {
  protected:
   // A running sum of all inputs, beside twice the input.
-  Replayed calls{[this](const at::Tensor& input) {
-                   places.push_back(input.data_ptr());
-                   total.add_(input.sum());
-                   return std::vector<at::Tensor>{input * 2, total};
-                 },
-                 /*replay=*/true};
+  CapturedFunction calls{[this](const at::Tensor& input) {
+                           places.push_back(input.data_ptr());
+                           total.add_(input.sum());
+                           return std::vector<at::Tensor>{input * 2, total};
+                         },
+                         /*capture=*/true};
   at::Tensor total = at::zeros({});
   std::vector<void*> places;
 };
 
-TEST_F(ReplayedCalls, GiveWhatTheFunctionGives) {
+TEST_F(CapturedCalls, GiveWhatTheFunctionGives) {
   double expected = 0;
   for (int i = 1; i <= 8; ++i) {
     const auto results = calls(at::full({2, 2}, i));
@@ -33,7 +33,7 @@ TEST_F(ReplayedCalls, GiveWhatTheFunctionGives) {
   }
 }
 
-TEST_F(ReplayedCalls, ReadOnePlaceOnceAShapeStays) {
+TEST_F(CapturedCalls, ReadOnePlaceOnceAShapeStays) {
   std::vector<at::Tensor> inputs;
   for (int i = 0; i < 6; ++i) {
     inputs.push_back(at::full({3}, i));
@@ -45,7 +45,7 @@ TEST_F(ReplayedCalls, ReadOnePlaceOnceAShapeStays) {
     EXPECT_EQ(places[i], places[1]);
 }
 
-TEST_F(ReplayedCalls, OtherShapesAndTypesAreCalledAsTheyAre) {
+TEST_F(CapturedCalls, OtherShapesAndTypesAreCalledAsTheyAre) {
   for (int i = 0; i < 5; ++i)
     calls(at::full({3}, i));
   const at::Tensor longer = at::full({4}, 1), bytes = longer.to(at::kByte);
@@ -55,7 +55,7 @@ TEST_F(ReplayedCalls, OtherShapesAndTypesAreCalledAsTheyAre) {
   EXPECT_EQ(places[6], bytes.data_ptr());
 }
 
-TEST_F(ReplayedCalls, ResultsStayAsTheyAre) {
+TEST_F(CapturedCalls, ResultsStayAsTheyAre) {
   for (int i = 0; i < 3; ++i)
     calls(at::full({1}, i));
   std::vector<at::Tensor> totals;

@@ -1,3 +1,5 @@
+#include "sotta/nn/cuda_graph.h"
+
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -17,14 +19,13 @@
 #include "sotta/nn/device.h"
 #include "sotta/nn/device_work.h"
 #include "sotta/nn/out_of_memory.h"
-#include "sotta/nn/step_graph.h"
 
 namespace sotta {
 namespace {
 
 using Pool = decltype(at::cuda::graph_pool_handle());
 
-std::atomic<int64_t> captured{0};
+std::atomic<int64_t> capture_count{0};
 
 // The memory of a graph that is gone stays in the allocator, for nobody: every
 // graph has a pool of its own. The allocator gives it back where memory runs
@@ -38,26 +39,26 @@ void give_memory_back() {
   c10::cuda::CUDACachingAllocator::emptyCache();
 }
 
-// LibTorch tells its allocator of the end of a recording only if CUDA did not
+// LibTorch tells its allocator of the end of a capture only if CUDA did not
 // give it up. Until then no unused memory goes back to the device.
 void end_for_allocator(c10::DeviceIndex device, const Pool& pool) {
   try {
     c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool);
     c10::cuda::CUDACachingAllocator::releasePool(device, pool);
   } catch (const c10::Error&) {
-    // It knows, or has never heard of the recording.
+    // It knows, or has never heard of the capture.
   }
 }
 
 }  // namespace
 
-struct StepGraph::Recording {
-  explicit Recording(at::Device where) : device(where), graph(std::in_place) {}
+struct CudaGraph::Captured {
+  explicit Captured(at::Device where) : device(where), graph(std::in_place) {}
 
   // A graph signs off with the device's random generator, which keeps a list of
   // graphs without a lock of its own. None signs on meanwhile: that happens
   // while a graph is captured.
-  ~Recording() {
+  ~Captured() {
     static std::mutex signing_off;
     const DeviceWork at_work(device);
     const std::lock_guard<std::mutex> alone(signing_off);
@@ -69,55 +70,55 @@ struct StepGraph::Recording {
   std::optional<at::cuda::CUDAGraph> graph;
 };
 
-StepGraph::StepGraph(std::function<void()> work, at::Device device, bool replay,
-                     int64_t plain_runs)
+CudaGraph::CudaGraph(std::function<void()> work, at::Device device,
+                     bool capture, int64_t warm_up_runs)
     : work_(std::move(work)),
       device_(device),
-      replay_(replay && device.is_cuda()),
-      plain_runs_(plain_runs) {}
+      may_capture_(capture && device.is_cuda()),
+      warm_up_runs_(warm_up_runs) {}
 
-StepGraph::~StepGraph() = default;
+CudaGraph::~CudaGraph() = default;
 
-void StepGraph::run() {
-  if (recording_) return recording_->graph->replay();
-  if (replay_ && plain_runs_ <= 0 && record())
-    return recording_->graph->replay();
+void CudaGraph::run() {
+  if (captured_) return captured_->graph->replay();
+  if (may_capture_ && warm_up_runs_ <= 0 && try_to_capture())
+    return captured_->graph->replay();
   work_();
-  --plain_runs_;
+  --warm_up_runs_;
 }
 
 // Captures the work, which does none of it. What was begun has been ended if it
 // throws: the stream is needed for what comes next.
-std::unique_ptr<StepGraph::Recording> StepGraph::capture() const {
-  auto recording = std::make_unique<Recording>(device_);
+std::unique_ptr<CudaGraph::Captured> CudaGraph::capture() const {
+  auto captured = std::make_unique<Captured>(device_);
   const Pool pool = at::cuda::graph_pool_handle();
   try {
     // The embedding program's other threads may use CUDA meanwhile.
-    recording->graph->capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+    captured->graph->capture_begin(pool, cudaStreamCaptureModeThreadLocal);
     work_();
-    recording->graph->capture_end();
+    captured->graph->capture_end();
   } catch (const std::exception&) {
     try {
-      recording->graph->capture_end();
+      captured->graph->capture_end();
     } catch (const std::exception&) {
-      // Says again that the recording failed.
+      // Says again that the capture failed.
       const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
       end_for_allocator(cuda.getDevice().index(), pool);
       // The allocator of the host's memory has not been told either, cannot be
       // in every version, and may ask the graph for ever, which stays for it.
-      static_cast<void>(recording.release());
+      static_cast<void>(captured.release());
     }
     throw;
   }
-  ++captured;
-  return recording;
+  ++capture_count;
+  return captured;
 }
 
-// What cannot be recorded still can be done.
-bool StepGraph::record() {
+// What cannot be captured still can be run.
+bool CudaGraph::try_to_capture() {
   wait_for(device_);
-  // The default stream cannot be recorded. A thread's own can, and no other
-  // thread must use what is being recorded.
+  // The default stream cannot be captured. A thread's own can, and no other
+  // thread must use what is being captured.
   const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
   const c10::Stream current = cuda.getStream(device_);
   const c10::StreamGuard aside(current == cuda.getDefaultStream(device_)
@@ -127,30 +128,30 @@ bool StepGraph::record() {
   if (released_pools >= kMostReleasedPools) give_memory_back();
   try {
     try {
-      recording_ = capture();
+      captured_ = capture();
     } catch (const std::exception& error) {
       if (!is_out_of_memory(error)) throw;
       give_memory_back();
-      recording_ = capture();
+      captured_ = capture();
     }
   } catch (const std::exception& error) {
     if (is_out_of_memory(error)) throw;
-    replay_ = false;
+    may_capture_ = false;
     log(LogLevel::kWarning,
-        std::string("work cannot be recorded on this device, it goes on "
+        std::string("work cannot be captured as a CUDA graph, it goes on "
                     "launch by launch: ") +
             first_line(error));
   }
-  return recording_ != nullptr;
+  return captured_ != nullptr;
 }
 
-void StepGraph::forget() {
-  recording_.reset();
-  plain_runs_ = kPlainRuns;
+void CudaGraph::reset() {
+  captured_.reset();
+  warm_up_runs_ = kWarmUpRuns;
 }
 
-int64_t StepGraph::captures() {
-  return captured;
+int64_t CudaGraph::captures() {
+  return capture_count;
 }
 
 }  // namespace sotta

@@ -1,4 +1,4 @@
-#include "sotta/nn/step_graph.h"
+#include "sotta/nn/cuda_graph.h"
 
 #ifdef SOTTA_CUDA_HEADERS
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -28,7 +28,7 @@ namespace {
 
 #ifdef SOTTA_CUDA_HEADERS
 
-constexpr bool kCanRecord = true;
+constexpr bool kCanCapture = true;
 
 // What LibTorch holds of the device's memory.
 int64_t bytes_held(at::Device device) {
@@ -43,7 +43,7 @@ void give_back_what_is_free() {
 
 #else
 
-constexpr bool kCanRecord = false;
+constexpr bool kCanCapture = false;
 
 int64_t bytes_held(at::Device /*device*/) {
   return 0;
@@ -53,13 +53,13 @@ void give_back_what_is_free() {}
 
 #endif
 
-// Work that adds 2 * input + 1 to a sum, recorded in its second run.
-class GpuStepGraph : public testing::OnGpu {
+// Work that adds 2 * input + 1 to a sum, captured in its second run.
+class GpuCudaGraph : public testing::OnGpu {
  protected:
   void SetUp() override {
     OnGpu::SetUp();
     if (IsSkipped()) return;
-    if (!kCanRecord) GTEST_SKIP() << "built without CUDA's headers";
+    if (!kCanCapture) GTEST_SKIP() << "built without CUDA's headers";
     input_ = at::zeros({1000}, gpu);
     sum_ = at::zeros({1000}, gpu);
     set_log_sink(
@@ -68,17 +68,17 @@ class GpuStepGraph : public testing::OnGpu {
 
   void TearDown() override { set_log_sink(nullptr); }
 
-  // `trouble` comes with the recording.
+  // `trouble` comes with the capture.
   void run_five_times(const std::function<void()>& trouble) {
     calls_ = 0;
     warning_.clear();
-    StepGraph step(
+    CudaGraph step(
         [&] {
           const at::Tensor doubled = input_ * 2;
           if (++calls_ == 2) trouble();
           sum_.add_(doubled + 1);
         },
-        gpu, /*replay=*/true, /*plain_runs=*/1);
+        gpu, /*capture=*/true, /*warm_up_runs=*/1);
     for (int i = 0; i < 5; ++i) {
       input_.fill_(i);
       sum_.fill_(7);
@@ -91,13 +91,13 @@ class GpuStepGraph : public testing::OnGpu {
 
   void expect_replays() {
     run_five_times([] {});
-    EXPECT_EQ(calls_, 2);  // the plain one and the recorded one
+    EXPECT_EQ(calls_, 2);  // the warm-up run and the captured one
     EXPECT_EQ(warning_, "");
   }
 
   void expect_plain_runs() {
-    EXPECT_EQ(calls_, 6);  // all five and the recording
-    EXPECT_NE(warning_.find("cannot be recorded"), std::string::npos)
+    EXPECT_EQ(calls_, 6);  // all five and the capture
+    EXPECT_NE(warning_.find("cannot be captured"), std::string::npos)
         << warning_;
   }
 
@@ -106,65 +106,65 @@ class GpuStepGraph : public testing::OnGpu {
   std::string warning_;
 };
 
-TEST_F(GpuStepGraph, ReplaysWithWhatItsInputHasBecome) {
+TEST_F(GpuCudaGraph, ReplaysWithWhatItsInputHasBecome) {
   expect_replays();
 }
 
-TEST_F(GpuStepGraph, WorkThatThrowsWhileRecordedGoesOnAsItIs) {
+TEST_F(GpuCudaGraph, WorkThatThrowsWhileCapturedGoesOnAsItIs) {
   run_five_times([] { throw std::runtime_error("a layer is missing"); });
   expect_plain_runs();
   EXPECT_NE(warning_.find("a layer is missing"), std::string::npos) << warning_;
-  expect_replays();  // other work still can be recorded
+  expect_replays();  // other work still can be captured
 }
 
-// CUDA gives up the recording itself.
-TEST_F(GpuStepGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
+// CUDA gives up the capture itself.
+TEST_F(GpuCudaGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
   run_five_times([this] { wait_for(gpu); });
   expect_plain_runs();
   expect_replays();
 }
 
-TEST_F(GpuStepGraph, ThreadsMakeAndDropRecordingsSideBySide) {
+TEST_F(GpuCudaGraph, ThreadsMakeAndDropGraphsSideBySide) {
   constexpr int64_t kThreads = 8;
-  const int64_t before = StepGraph::captures();
+  const int64_t before = CudaGraph::captures();
   std::vector<at::Tensor> sums(kThreads);
   run_in_threads(kThreads, kThreads, [&](int64_t i) {
     const OwnQueue queue(gpu);
     at::Tensor& sum = sums[static_cast<size_t>(i)] = at::zeros({1000}, gpu);
     for (int again = 0; again < 300; ++again) {
-      StepGraph graph([&] { sum += 1; }, gpu, /*replay=*/true,
-                      /*plain_runs=*/0);
+      CudaGraph graph([&] { sum += 1; }, gpu, /*capture=*/true,
+                      /*warm_up_runs=*/0);
       graph.run();
     }
     wait_for(gpu);
   });
   for (const at::Tensor& sum : sums)
     EXPECT_EQ(sum.sum().item<float>(), 300 * 1000);
-  EXPECT_EQ(StepGraph::captures() - before, kThreads * 300);
+  EXPECT_EQ(CudaGraph::captures() - before, kThreads * 300);
   EXPECT_EQ(warning_, "");
 }
 
 // Each has memory of its own; of so many that are gone not all of it is kept.
-TEST_F(GpuStepGraph, MemoryOfGraphsThatAreGoneIsBounded) {
+TEST_F(GpuCudaGraph, MemoryOfGraphsThatAreGoneIsBounded) {
   constexpr int64_t kBytes = int64_t{1} << 28;
   give_back_what_is_free();
   const int64_t before = bytes_held(gpu);
   int64_t most = 0;
   for (int again = 0; again < 60; ++again) {
-    StepGraph graph(
+    CudaGraph graph(
         [&] {
           const at::Tensor large =
               at::zeros({kBytes}, at::TensorOptions(gpu).dtype(at::kByte));
           sum_.add_(large.narrow(0, 0, 1000));
         },
-        gpu, /*replay=*/true, /*plain_runs=*/0);
+        gpu, /*capture=*/true, /*warm_up_runs=*/0);
     graph.run();
     most = std::max(most, bytes_held(gpu) - before);
   }
   EXPECT_LT(most, 24 * kBytes);
 }
 
-TEST_F(GpuStepGraph, MemoryOfARecordingThatWasGivenUpComesBack) {
+TEST_F(GpuCudaGraph, MemoryOfACaptureThatWasGivenUpComesBack) {
   constexpr int64_t kMuch = int64_t{1} << 28;
   give_back_what_is_free();
   const int64_t before = bytes_held(gpu);

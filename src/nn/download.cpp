@@ -12,7 +12,7 @@ std::vector<at::Tensor> download(const std::vector<at::Tensor>& tensors) {
     if (tensor.defined()) rows.push_back(tensor.reshape({-1}));
   if (rows.empty()) return tensors;
 
-  const at::Tensor here = at::cat(rows).cpu();
+  const at::Tensor here = (rows.size() == 1 ? rows[0] : at::cat(rows)).cpu();
   std::vector<at::Tensor> results;
   int64_t begin = 0;
   for (const auto& tensor : tensors) {

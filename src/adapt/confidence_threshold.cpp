@@ -33,14 +33,14 @@ double automatic_threshold(const MethodContext& context) {
   require(images.dim() == 4 && images.size(0) > 0, "source_images",
           "expected at least one image [N, C, H, W], got " +
               c10::str(images.sizes()));
-  const at::Device device = context.model->source().affine.device();
+  const auto executor = executor_of(context);
   const at::NoGradGuard no_gradients;
   std::vector<at::Tensor> confidences;
   for (const auto& batch : images.split(kBatch))
     confidences.push_back(
-        classify(context.model
-                     ->forward(batch.to(device), context.model->source(),
-                               NormStats::running())
+        classify(executor
+                     ->forward(batch.to(executor->device()),
+                               context.model->source(), NormStats::running())
                      .logits)
             .confidences);
   const at::Tensor sorted = std::get<0>(at::cat(confidences).sort());

@@ -32,10 +32,10 @@ class Cotta : public Method {
  public:
   Cotta(const MethodContext& context, const CottaOptions& options)
       : options_(options),
-        model_(context.model),
+        executor_(executor_of(context)),
         measure_loss_after_(context.measure_loss_after),
-        teacher_(clone_parameters(model_->source())),
-        student_(clone_parameters(model_->source())),
+        teacher_(clone_parameters(model().source())),
+        student_(clone_parameters(model().source())),
         body_optimiser_(adam()),
         affine_optimiser_(adam()),
         augment_rng_(context.rng.child("augment")),
@@ -69,8 +69,8 @@ class Cotta : public Method {
     const double share = 1 - options_.teacher_momentum;
     teacher_.body.lerp_(student_.body, share);
     teacher_.affine.lerp_(student_.affine, share);
-    restore_some(student_.body, model_->source().body);
-    restore_some(student_.affine, model_->source().affine);
+    restore_some(student_.body, model().source().body);
+    restore_some(student_.affine, model().source().affine);
     report.verdicts.assign(static_cast<size_t>(images.size(0)),
                            Verdict::kAdmitted);
     return report;
@@ -98,7 +98,7 @@ class Cotta : public Method {
     const at::Tensor waiting = archive.stored("waiting");
     archive.varying(
         "waiting_target", target_, device,
-        {waiting.defined() ? waiting.size(0) : 0, model_->classes()});
+        {waiting.defined() ? waiting.size(0) : 0, model().classes()});
     if (waiting.defined() && !archive.stored("waiting_target").defined())
       fail(ErrorKind::kBadFormat, "snapshot",
            "expected the teacher's answers to the waiting images, found none");
@@ -113,8 +113,10 @@ class Cotta : public Method {
     return make_adam({options_.learning_rate, options_.weight_decay});
   }
 
+  const Classifier& model() const { return executor_->model(); }
+
   at::Tensor run(const at::Tensor& images, const ModelState& state) const {
-    return model_->forward(images, state, NormStats::batch()).logits;
+    return executor_->forward(images, state, NormStats::batch()).logits;
   }
 
   // The teacher's logits; where the source model is unsure, their mean over
@@ -122,8 +124,8 @@ class Cotta : public Method {
   at::Tensor ask_teacher(const at::Tensor& images, Rng& rng) const {
     const at::NoGradGuard no_gradients;
     const at::Tensor confidence =
-        run(images, model_->source()).softmax(1).amax(1).mean();
-    if (confidence.item<double>() >= options_.anchor_confidence)
+        run(images, model().source()).softmax(1).amax(1).mean();
+    if (executor_->number(confidence) >= options_.anchor_confidence)
       return run(images, teacher_);
 
     const at::Tensor pixels = as_floats(images);
@@ -137,7 +139,8 @@ class Cotta : public Method {
   // those that came with a snapshot.
   bool are_finite(const at::Tensor& answers) {
     const int64_t known = std::exchange(known_finite_, 0);
-    return known == answers.size(0) || answers.isfinite().all().item<bool>();
+    return known == answers.size(0) ||
+           executor_->number(answers.isfinite().all()) != 0;
   }
 
   // One step of all weights towards the teacher's answer.
@@ -149,7 +152,8 @@ class Cotta : public Method {
     state.affine = as_leaf(student_.affine);
     const at::Tensor loss =
         distillation_loss(run(images, state), target).mean();
-    const auto gradients = gradients_of(loss, {state.body, state.affine});
+    const auto gradients =
+        executor_->gradients(loss, {state.body, state.affine});
 
     const at::Tensor before = student_.affine.clone();
     body_optimiser_->step(student_.body, gradients[0]);
@@ -173,7 +177,7 @@ class Cotta : public Method {
   }
 
   CottaOptions options_;
-  std::shared_ptr<const Classifier> model_;
+  std::shared_ptr<const Executor> executor_;
   bool measure_loss_after_;
   ModelState teacher_;
   ModelState student_;

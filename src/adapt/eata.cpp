@@ -1,12 +1,10 @@
 #include "sotta/adapt/eata.h"
 
 #include <algorithm>
-#include <any>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cosine_similarity.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
@@ -14,10 +12,12 @@
 #include "sotta/core/draw.h"
 #include "sotta/core/error.h"
 #include "sotta/nn/losses.h"
+#include "sotta/nn/optimiser.h"
 
 #include "adapt/fisher.h"
+#include "adapt/gradient_step.h"
 #include "adapt/selected_mean.h"
-#include "adapt/window_step.h"
+#include "adapt/window_method.h"
 
 namespace sotta {
 namespace {
@@ -33,32 +33,45 @@ at::Tensor make_fisher(const MethodContext& context,
   const int64_t count = std::min(options.fisher_samples, images.size(0));
   const at::Tensor places = at::tensor(draw_without_replacement(
       images.size(0), count, context.rng.child("fisher")));
-  return fisher_information(*context.model,
+  return fisher_information(*executor_of(context),
                             images.index_select(0, places.to(images.device())),
                             options.fisher_batch);
 }
 
-class Eata : public WindowStep {
+// The samples of a window to learn from.
+struct Selection {
+  at::Tensor selected;  // bool [N]: reliable, and unlike what came before
+
+  // On the host, as 0 or 1 [N].
+  at::Tensor known_reliable, known_selected;
+
+  std::vector<at::Tensor*> needed_on_host() {
+    return {&known_reliable, &known_selected};
+  }
+};
+
+class Eata : public WindowMethod<Selection> {
  public:
   Eata(const MethodContext& context, const EataOptions& options)
-      : WindowStep(context, make_sgd({options.learning_rate, options.momentum,
-                                      options.weight_decay})),
+      : WindowMethod(context),
         options_(options),
+        optimiser_(make_sgd(
+            {options.learning_rate, options.momentum, options.weight_decay})),
         fisher_(make_fisher(context, options)) {}
 
   void exchange(StateArchive& archive) override {
-    WindowStep::exchange(archive);
+    WindowMethod::exchange(archive);
     archive.survives_trial([&] {
+      archive("optimiser", *optimiser_, state_.affine);
       archive.varying("mean_probabilities", mean_probabilities_, device(),
                       {model().classes()});
     });
   }
 
  private:
-  // Selects what is reliable, and unlike what was learned from before. Both
-  // flags have to be known: the verdicts say them, and with nothing selected
-  // there is no step.
-  at::Tensor foresee(Pass& window) const override {
+  // Selects what is reliable, and unlike what was learned from before. The
+  // verdicts say both, and with nothing selected there is no step.
+  Selection assess(const WindowPass& window) const override {
     const at::Tensor logits = window.result.logits.detach();
     const at::Tensor reliable = exact_entropy(logits) < options_.entropy_margin;
     at::Tensor selected = reliable;
@@ -67,33 +80,41 @@ class Eata : public WindowStep {
           at::cosine_similarity(logits.softmax(1), mean_probabilities_).abs();
       selected = reliable & (likeness < options_.redundancy_margin);
     }
-    window.foreseen = selected;
-    return at::stack({reliable, selected}).to(at::kFloat);
+    return {selected, reliable.to(at::kFloat), selected.to(at::kFloat)};
   }
 
-  UpdateReport adapt(const Pass& window) override {
-    const auto verdicts = verdicts_of(window.known);
-    const auto selected = std::any_cast<at::Tensor>(window.foreseen);
+  UpdateReport adapt(const WindowPass& window,
+                     const Selection& selection) override {
+    const std::vector<Verdict> verdicts = verdicts_of(selection);
     UpdateReport report;
     if (std::count(verdicts.begin(), verdicts.end(), Verdict::kAdmitted) == 0) {
       report.skipped = "no sample of the window is reliable and new";
     } else {
-      remember(window.result.logits.detach().softmax(1), selected);
-      report = descend(window, [&](const Pass& pass) {
-        return weighted_entropy(pass.result.logits, selected) +
-               drift(pass.affine);
-      });
+      remember(window.result.logits.detach().softmax(1), selection.selected);
+      report = descend(window, selection.selected);
     }
     report.verdicts = verdicts;
     return report;
   }
 
-  // From the flags, [2, N]: reliable, selected.
-  static std::vector<Verdict> verdicts_of(const at::Tensor& flags) {
-    const auto* is_reliable = flags[0].data_ptr<float>();
-    const auto* is_selected = flags[1].data_ptr<float>();
+  UpdateReport descend(const WindowPass& window, const at::Tensor& selected) {
+    const auto loss_of = [&](const WindowPass& pass) {
+      return weighted_entropy(pass.result.logits, selected) +
+             drift(pass.affine);
+    };
+    const at::Tensor loss = loss_of(window);
+    UpdateReport report =
+        take_gradient_step(*optimiser_, state_.affine, loss,
+                           executor().gradient(loss, window.affine));
+    report.loss_after = loss_after(window.images, loss_of);
+    return report;
+  }
+
+  static std::vector<Verdict> verdicts_of(const Selection& selection) {
+    const auto* is_reliable = selection.known_reliable.data_ptr<float>();
+    const auto* is_selected = selection.known_selected.data_ptr<float>();
     std::vector<Verdict> verdicts;
-    for (int64_t i = 0; i < flags.size(1); ++i)
+    for (int64_t i = 0; i < selection.selected.numel(); ++i)
       verdicts.push_back(is_selected[i] != 0   ? Verdict::kAdmitted
                          : is_reliable[i] != 0 ? Verdict::kRedundant
                                                : Verdict::kUnreliable);
@@ -126,6 +147,7 @@ class Eata : public WindowStep {
   }
 
   EataOptions options_;
+  std::unique_ptr<Optimiser> optimiser_;
   at::Tensor fisher_;              // as ModelState::affine
   at::Tensor mean_probabilities_;  // [K], undefined until there is one
 };

@@ -8,18 +8,19 @@
 
 namespace sotta {
 
-at::Tensor fisher_information(const Classifier& model, const at::Tensor& images,
-                              int64_t batch_size) {
+at::Tensor fisher_information(const Executor& executor,
+                              const at::Tensor& images, int64_t batch_size) {
+  const ModelState& source = executor.model().source();
   const at::AutoGradMode with_gradients(true);
-  ModelState state = model.source();
-  state.affine = as_leaf(model.source().affine);
-  at::Tensor sum = at::zeros_like(model.source().affine);
+  ModelState state = source;
+  state.affine = as_leaf(source.affine);
+  at::Tensor sum = at::zeros_like(source.affine);
   const auto batches = images.split(batch_size);
   for (const auto& batch : batches) {
-    const at::Tensor pixels = batch.to(state.affine.device());
-    const auto result = model.forward(pixels, state, NormStats::batch());
+    const at::Tensor pixels = batch.to(executor.device());
+    const auto result = executor.forward(pixels, state, NormStats::batch());
     const at::Tensor loss = pseudo_label_loss(result.logits).mean();
-    sum.add_(gradient_of(loss, state.affine).square());
+    sum.add_(executor.gradient(loss, state.affine).square());
   }
   return sum.div_(static_cast<double>(batches.size()));
 }

@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "sotta/models/classifier.h"
+#include "sotta/engine/executor.h"
 
 namespace sotta {
 
@@ -12,7 +12,7 @@ namespace sotta {
 // out as ModelState::affine: the squared gradient of the mean pseudo-label loss
 // of a batch, averaged over the batches that `images` are cut into. The
 // statistics are each batch's own.
-at::Tensor fisher_information(const Classifier& model, const at::Tensor& images,
-                              int64_t batch_size);
+at::Tensor fisher_information(const Executor& executor,
+                              const at::Tensor& images, int64_t batch_size);
 
 }  // namespace sotta

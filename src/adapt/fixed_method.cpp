@@ -2,7 +2,9 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "sotta/nn/captured_function.h"
+#include "sotta/engine/recurring_work.h"
+
+#include "adapt/answer.h"
 
 namespace sotta {
 namespace {
@@ -10,23 +12,21 @@ namespace {
 class FixedMethod : public Method {
  public:
   FixedMethod(const MethodContext& context, NormStats stats)
-      : model_(context.model),
+      : executor_(executor_of(context)),
         stats_(stats),
-        look_(
-            [this](const at::Tensor& images) -> std::vector<at::Tensor> {
-              const at::Tensor logits = predict(images);
-              return {logits, pack_prediction(logits)};
-            },
-            context.replay) {}
+        answer_(*executor_, [this](const at::Tensor& images) {
+          return Answer(predict(images));
+        }) {}
 
   at::Tensor predict(const at::Tensor& images) const override {
     const at::NoGradGuard no_gradients;
-    return model_->forward(images, model_->source(), stats_).logits;
+    return executor_->forward(images, state(), stats_).logits;
   }
 
   Observation observe(const at::Tensor& images, bool) override {
-    const auto seen = look_(images);
-    return observed(seen[0], read_prediction(seen[1]), Verdict::kNotScreened);
+    const Answer answer = answer_(images);
+    return observed(answer.logits, read_prediction(answer.packed),
+                    Verdict::kNotScreened);
   }
 
   UpdateReport update() override {
@@ -37,13 +37,13 @@ class FixedMethod : public Method {
 
   void exchange(StateArchive&) override {}
 
-  ModelState state() const override { return model_->source(); }
+  ModelState state() const override { return executor_->model().source(); }
   NormStats prediction_stats() const override { return stats_; }
 
  private:
-  std::shared_ptr<const Classifier> model_;
+  std::shared_ptr<const Executor> executor_;
   NormStats stats_;
-  CapturedFunction look_;  // images -> logits, prediction
+  RecurringWork<Answer> answer_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/checks.h"
+#include "sotta/nn/late_flag.h"
 
 namespace sotta {
 namespace {
@@ -21,35 +22,15 @@ constexpr int64_t kIterationsPerCheck = 8;
 // Keeps logarithms of assignments finite.
 constexpr double kSmallest = 1e-20;
 
-// Whether a flag that stays set once it is was set on a device. A GPU is not
-// waited for: it copies the flag into pinned memory when it gets there, and
-// until then the last copy counts. LibTorch keeps such memory until all copies
-// are done, also when this object is gone.
-class LateFlag {
- public:
-  explicit LateFlag(at::Device device) : copy_(at::zeros({}, at::kBool)) {
-    if (device.is_cuda()) copy_ = copy_.pin_memory();
-  }
-
-  bool seen_set(const at::Tensor& flag) {
-    copy_.copy_(flag, /*non_blocking=*/true);
-    // Volatile: the device may write it at any time.
-    return *static_cast<const volatile bool*>(copy_.data_ptr<bool>());
-  }
-
- private:
-  at::Tensor copy_;
-};
-
 class Lame : public Method {
  public:
   Lame(const MethodContext& context, const LameOptions& options)
-      : options_(options), model_(context.model) {}
+      : options_(options), executor_(executor_of(context)) {}
 
   at::Tensor predict(const at::Tensor& images) const override {
     const at::NoGradGuard no_gradients;
     const auto output =
-        model_->forward(images, model_->source(), NormStats::running());
+        executor_->forward(images, state(), NormStats::running());
     return lame_logits(output.logits, output.features, options_);
   }
 
@@ -65,11 +46,11 @@ class Lame : public Method {
   }
 
   void exchange(StateArchive&) override {}  // nothing changes
-  ModelState state() const override { return model_->source(); }
+  ModelState state() const override { return executor_->model().source(); }
 
  private:
   LameOptions options_;
-  std::shared_ptr<const Classifier> model_;
+  std::shared_ptr<const Executor> executor_;
 };
 
 }  // namespace

@@ -12,24 +12,21 @@ MemoryMethod::MemoryMethod(const MethodContext& context,
     : state_(context.model->source().clone_norm()),
       memory_(std::move(memory), capacity, context.model->classes(),
               context.rng.child("memory")),
-      model_(context.model),
+      executor_(executor_of(context)),
       measure_loss_after_(context.measure_loss_after),
-      look_(
-          [this](const at::Tensor& images) -> std::vector<at::Tensor> {
-            const at::Tensor logits = predict(images);
-            return {logits, pack_prediction(logits)};
-          },
-          context.replay) {}
+      answer_(*executor_, [this](const at::Tensor& images) {
+        return Answer(predict(images));
+      }) {}
 
 at::Tensor MemoryMethod::predict(const at::Tensor& images) const {
   const at::NoGradGuard no_gradients;
-  return model_->forward(images, state_, NormStats::running()).logits;
+  return executor_->forward(images, state_, NormStats::running()).logits;
 }
 
 Observation MemoryMethod::observe(const at::Tensor& images, bool) {
-  const auto seen = look_(images);
-  const Prediction prediction = read_prediction(seen[1]);
-  return {seen[0], prediction, memory_.offer(images, prediction)};
+  const Answer answer = answer_(images);
+  const Prediction prediction = read_prediction(answer.packed);
+  return {answer.logits, prediction, memory_.offer(images, prediction)};
 }
 
 UpdateReport MemoryMethod::update() {

@@ -5,8 +5,9 @@
 #include <ATen/core/Tensor.h>
 
 #include "sotta/adapt/method.h"
-#include "sotta/nn/captured_function.h"
+#include "sotta/engine/recurring_work.h"
 
+#include "adapt/answer.h"
 #include "adapt/image_memory.h"
 
 namespace sotta {
@@ -34,17 +35,18 @@ class MemoryMethod : public Method {
   // The update proper, on the images in the memory, of which there are some.
   virtual UpdateReport learn(const at::Tensor& images) = 0;
 
-  const Classifier& model() const { return *model_; }
+  const Executor& executor() const { return *executor_; }
+  const Classifier& model() const { return executor_->model(); }
   bool measures_loss_after() const { return measure_loss_after_; }
-  at::Device device() const { return state_.affine.device(); }
+  at::Device device() const { return executor_->device(); }
 
   ModelState state_;  // predicts; stays where it is in memory
   ImageMemory memory_;
 
  private:
-  std::shared_ptr<const Classifier> model_;
+  std::shared_ptr<const Executor> executor_;
   bool measure_loss_after_;
-  CapturedFunction look_;  // images -> logits, prediction
+  RecurringWork<Answer> answer_;
 };
 
 }  // namespace sotta

@@ -2,7 +2,16 @@
 
 #include <utility>
 
+#include "sotta/core/error.h"
+
 namespace sotta {
+
+std::shared_ptr<const Executor> executor_of(const MethodContext& context) {
+  if (!context.executor) return std::make_shared<Executor>(context.model);
+  require(&context.executor->model() == context.model.get(), "executor",
+          "expected one for the context's model, got another model's");
+  return context.executor;
+}
 
 Observation observed(at::Tensor logits, Prediction prediction, Verdict all) {
   const auto count = static_cast<size_t>(logits.size(0));

@@ -12,7 +12,6 @@
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/pixels.h"
-#include "sotta/nn/upload.h"
 
 namespace sotta {
 namespace {
@@ -90,7 +89,7 @@ class OdinScreen : public Method {
   OdinScreen(const MethodContext& context, const OdinOptions& options,
              std::unique_ptr<Method> method)
       : options_(options),
-        model_(context.model),
+        executor_(executor_of(context)),
         method_(std::move(method)),
         update_interval_(context.update_interval) {}
 
@@ -171,7 +170,7 @@ class OdinScreen : public Method {
  private:
   Sorted sort(const at::Tensor& images) const {
     const at::Tensor familiar =
-        odin_scores(*model_, images, options_).ge(options_.threshold).cpu();
+        odin_scores(*executor_, images, options_).ge(options_.threshold).cpu();
     Sorted rows;
     const auto* is_familiar = familiar.data_ptr<bool>();
     for (int64_t i = 0; i < familiar.numel(); ++i)
@@ -184,13 +183,14 @@ class OdinScreen : public Method {
   template <class Look>
   at::Tensor join(const at::Tensor& images, const Sorted& rows,
                   const Look& look) const {
-    at::Tensor whole = at::empty({images.size(0), model_->classes()},
-                                 model_->source().affine.options());
+    const Classifier& model = executor_->model();
+    at::Tensor whole = at::empty({images.size(0), model.classes()},
+                                 model.source().affine.options());
     const auto fill = [&](const std::vector<int64_t>& some,
                           const auto& logits) {
       if (some.empty()) return;
       const at::Tensor index =
-          upload(at::tensor(some, at::kLong), images.device());
+          executor_->to_device(at::tensor(some, at::kLong));
       whole.index_copy_(0, index, logits(images.index_select(0, index)));
     };
     fill(rows.flagged,
@@ -223,7 +223,7 @@ class OdinScreen : public Method {
   }
 
   OdinOptions options_;
-  std::shared_ptr<const Classifier> model_;
+  std::shared_ptr<const Executor> executor_;
   std::unique_ptr<Method> method_;
   int64_t update_interval_;
   // Of the window that is filling: whose verdict is not for the update to give.
@@ -239,10 +239,11 @@ void validate(const OdinOptions& options) {
   require_within("odin_threshold", options.threshold, 0, 1);
 }
 
-at::Tensor odin_scores(const Classifier& model, const at::Tensor& images,
+at::Tensor odin_scores(const Executor& executor, const at::Tensor& images,
                        const OdinOptions& options) {
   const auto tempered = [&](const at::Tensor& pixels) {
-    return model.forward(pixels, model.source(), NormStats::running())
+    return executor
+        .forward(pixels, executor.model().source(), NormStats::running())
         .logits.div(options.temperature);
   };
   const at::Tensor pixels = as_floats(images);
@@ -251,7 +252,8 @@ at::Tensor odin_scores(const Classifier& model, const at::Tensor& images,
     const at::AutoGradMode with_gradients(true);
     const at::Tensor leaf = as_leaf(pixels);
     direction =
-        gradient_of(tempered(leaf).log_softmax(1).amax(1).sum(), leaf).sign_();
+        executor.gradient(tempered(leaf).log_softmax(1).amax(1).sum(), leaf)
+            .sign_();
   }
   const at::NoGradGuard no_gradients;
   return tempered(pixels.add(direction, options.step)).softmax(1).amax(1);

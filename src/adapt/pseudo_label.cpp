@@ -3,26 +3,9 @@
 #include "sotta/core/checks.h"
 #include "sotta/nn/losses.h"
 
-#include "adapt/whole_window_step.h"
+#include "adapt/loss_descent.h"
 
 namespace sotta {
-namespace {
-
-class PseudoLabel : public WholeWindowStep {
- public:
-  PseudoLabel(const MethodContext& context, const PseudoLabelOptions& options)
-      : WholeWindowStep(
-            context, make_adam({options.learning_rate, options.weight_decay})) {
-  }
-
- private:
-  // All samples, however unsure.
-  at::Tensor loss_of(const Pass& pass) const override {
-    return pseudo_label_loss(pass.result.logits).mean();
-  }
-};
-
-}  // namespace
 
 PseudoLabelOptions PseudoLabelOptions::preset(Preset preset, int64_t classes) {
   PseudoLabelOptions options;
@@ -38,7 +21,12 @@ void validate(const PseudoLabelOptions& options) {
 std::unique_ptr<Method> make_pseudo_label(const MethodContext& context,
                                           const PseudoLabelOptions& options) {
   validate(options);
-  return std::make_unique<PseudoLabel>(context, options);
+  // All samples, however unsure.
+  return make_loss_descent(
+      context, make_adam({options.learning_rate, options.weight_decay}),
+      [](const at::Tensor& logits) {
+        return pseudo_label_loss(logits).mean();
+      });
 }
 
 }  // namespace sotta

@@ -12,8 +12,8 @@
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
 #include "sotta/nn/pixels.h"
-#include "sotta/nn/upload.h"
 
+#include "adapt/gradient_step.h"
 #include "adapt/images.h"
 #include "adapt/memory_method.h"
 
@@ -66,20 +66,14 @@ class Rotta : public MemoryMethod {
     const at::Tensor images = as_floats(kept);
     const at::Tensor target = ask_teacher(images);
     const at::Tensor view = augment(images, augment_rng_);
-    const at::Tensor before = student_.affine.clone();
 
     ModelState state = student_.clone_norm();  // the statistics of before
     state.affine = as_leaf(student_.affine);
     const Pass pass = run_student(view, target, state);
-    const at::Tensor gradient = gradient_of(pass.loss, state.affine);
+    UpdateReport report =
+        take_gradient_step(*optimiser_, student_.affine, pass.loss,
+                           executor().gradient(pass.loss, state.affine));
     take_statistics(student_, pass.result);
-    optimiser_->step(student_.affine, gradient);
-
-    UpdateReport report;
-    report.loss = pass.loss.detach();
-    report.gradient_norm = gradient.norm();
-    report.parameter_change = student_.affine.sub(before).norm();
-    report.applied = true;
     if (!measures_loss_after()) return report;
     const at::NoGradGuard no_gradients;
     state.affine = student_.affine;
@@ -91,7 +85,7 @@ class Rotta : public MemoryMethod {
 
   at::Tensor ask_teacher(const at::Tensor& images) {
     const at::NoGradGuard no_gradients;
-    const auto result = model().forward(images, teacher(), statistics());
+    const auto result = executor().forward(images, teacher(), statistics());
     take_statistics(teacher(), result);
     return result.logits;
   }
@@ -102,7 +96,7 @@ class Rotta : public MemoryMethod {
   };
   Pass run_student(const at::Tensor& view, const at::Tensor& target,
                    const ModelState& state) const {
-    auto result = model().forward(view, state, statistics());
+    auto result = executor().forward(view, state, statistics());
     const at::Tensor losses = distillation_loss(result.logits, target);
     return {(timeliness() * losses).mean(), std::move(result)};
   }
@@ -113,7 +107,7 @@ class Rotta : public MemoryMethod {
     std::vector<float> ages;
     for (const auto& item : memory_.items())
       ages.push_back(static_cast<float>(item.age));
-    const at::Tensor all = upload(at::tensor(ages), device());
+    const at::Tensor all = executor().to_device(at::tensor(ages));
     return (-all / static_cast<double>(options_.memory_capacity)).sigmoid();
   }
 

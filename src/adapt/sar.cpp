@@ -1,11 +1,11 @@
 #include "sotta/adapt/sar.h"
 
-#include <any>
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
 
 #include "sotta/core/checks.h"
 #include "sotta/nn/gradient.h"
@@ -20,7 +20,22 @@
 namespace sotta {
 namespace {
 
-class Sar : public WindowMethod {
+// Both passes over a window: at the parameters, and at the sharpest point.
+struct Assessment {
+  at::Tensor reliable;                            // S1, bool [N]
+  at::Tensor loss, gradient;                      // over S1, at the parameters
+  at::Tensor sharpest;                            // the point
+  at::Tensor perturbed_loss, perturbed_gradient;  // over S2, at that point
+
+  // On the host: whether S1 has any sample, S2 as 0 or 1 [N], perturbed_loss.
+  at::Tensor known_reliable, known_selected, known_loss;
+
+  std::vector<at::Tensor*> needed_on_host() {
+    return {&known_reliable, &known_selected, &known_loss};
+  }
+};
+
+class Sar : public WindowMethod<Assessment> {
  public:
   Sar(const MethodContext& context, const SarOptions& options)
       : WindowMethod(context),
@@ -38,57 +53,60 @@ class Sar : public WindowMethod {
   }
 
  private:
-  // Both passes of an update: at the parameters, and at the sharpest point.
-  struct Outlook {
-    at::Tensor reliable;  // bool [N]
-    at::Tensor loss, gradient;
-    at::Tensor sharpest;
-    at::Tensor perturbed_loss, perturbed_gradient;
-  };
-
-  // What has to be known: which samples are learned from, whether any was
-  // reliable at first, and the loss that the moving one follows.
-  at::Tensor foresee(Pass& window) const override {
+  // Both passes of an update change nothing yet. With S2 empty the gradient is
+  // zero, and the step still follows its momentum.
+  Assessment assess(const WindowPass& window) const override {
+    Assessment seen;
     const at::Tensor entropies = entropy(window.result.logits);
-    const at::Tensor reliable = entropies.detach() < options_.entropy_margin;
-    const at::Tensor loss = selected_mean(entropies, reliable);
-    const at::Tensor gradient = trained_gradient(loss, window.affine);
-    const at::Tensor sharpest =
-        sharpest_point(state_.affine, gradient, options_.sharpness_radius);
+    seen.reliable = entropies.detach() < options_.entropy_margin;
+    const at::Tensor loss = selected_mean(entropies, seen.reliable);
+    seen.loss = loss.detach();
+    seen.gradient = trained_gradient(loss, window.affine);
 
-    // The whole window again, for its statistics; its reliable part counts, as
-    // far as it is reliable there too. With none the gradient is zero, and the
-    // step still follows its momentum.
-    const Pass perturbed = run(window.images, as_leaf(sharpest));
+    seen.sharpest =
+        sharpest_point(state_.affine, seen.gradient, options_.sharpness_radius);
+    // The whole window again, for its statistics.
+    const WindowPass perturbed = run(window.images, as_leaf(seen.sharpest));
     const at::Tensor again = entropy(perturbed.result.logits);
-    const at::Tensor still =
-        reliable & (again.detach() < options_.entropy_margin);
-    const at::Tensor perturbed_loss = selected_mean(again, still);
-    window.foreseen =
-        Outlook{reliable,
-                loss.detach(),
-                gradient,
-                sharpest,
-                perturbed_loss.detach(),
-                trained_gradient(perturbed_loss, perturbed.affine)};
-    return at::cat({still.to(at::kFloat), reliable.any().to(at::kFloat).view(1),
-                    perturbed_loss.detach().view(1)});
+    const at::Tensor still_reliable =
+        seen.reliable & (again.detach() < options_.entropy_margin);
+    const at::Tensor perturbed_loss = selected_mean(again, still_reliable);
+    seen.perturbed_loss = perturbed_loss.detach();
+    seen.perturbed_gradient =
+        trained_gradient(perturbed_loss, perturbed.affine);
+
+    seen.known_reliable = seen.reliable.any().to(at::kFloat);
+    seen.known_selected = still_reliable.to(at::kFloat);
+    seen.known_loss = seen.perturbed_loss;
+    return seen;
   }
 
-  UpdateReport adapt(const Pass& window) override {
-    const auto seen = std::any_cast<Outlook>(window.foreseen);
-    UpdateReport report;
+  UpdateReport adapt(const WindowPass& window,
+                     const Assessment& seen) override {
     const at::Tensor before = state_.affine.clone();
     optimiser_->step(state_.affine, seen.perturbed_gradient);
 
+    UpdateReport report;
     report.applied = true;
-    report.loss = seen.loss;
-    report.perturbed_loss = seen.perturbed_loss;
+    report.verdicts = verdicts_of(seen.known_selected);
+    const bool any_reliable = seen.known_reliable.item<float>() != 0;
+    const bool any_selected =
+        std::count(report.verdicts.begin(), report.verdicts.end(),
+                   Verdict::kAdmitted) > 0;
+    if (any_selected) follow(seen.known_loss.item<float>());
+    if (options_.reset_threshold > 0 && ema_ < options_.reset_threshold) {
+      recover();
+      report.applied = false;
+      report.skipped =
+          "the moving loss is below the threshold: back to the source";
+    }
+
+    if (any_reliable) report.loss = seen.loss;
+    if (any_selected) report.perturbed_loss = seen.perturbed_loss;
     report.gradient_norm = seen.gradient.norm();
     report.perturbation_norm = seen.sharpest.sub(before).norm();
-    conclude(report, window.known);
     report.parameter_change = state_.affine.sub(before).norm();
-    report.loss_after = loss_after(window.images, [&](const Pass& pass) {
+    report.loss_after = loss_after(window.images, [&](const WindowPass& pass) {
       return selected_mean(entropy(pass.result.logits), seen.reliable);
     });
     return report;
@@ -96,31 +114,17 @@ class Sar : public WindowMethod {
 
   at::Tensor trained_gradient(const at::Tensor& loss,
                               const at::Tensor& affine) const {
-    const at::Tensor gradient = gradient_of(loss, affine);
+    const at::Tensor gradient = executor().gradient(loss, affine);
     return mask_.defined() ? gradient * mask_ : gradient;
   }
 
-  // Verdicts, the moving loss, and what follows from it.
-  void conclude(UpdateReport& report, const at::Tensor& numbers) {
-    const int64_t count = numbers.numel() - 2;
-    const auto* number = numbers.data_ptr<float>();
-    bool any = false;
-    for (int64_t i = 0; i < count; ++i) {
-      any = any || number[i] != 0;
-      report.verdicts.push_back(number[i] != 0 ? Verdict::kAdmitted
-                                               : Verdict::kUnreliable);
-    }
-    if (number[count] == 0) report.loss = at::Tensor();
-    if (any)
-      follow(number[count + 1]);
-    else
-      report.perturbed_loss = at::Tensor();
-    if (options_.reset_threshold > 0 && ema_ < options_.reset_threshold) {
-      recover();
-      report.applied = false;
-      report.skipped =
-          "the moving loss is below the threshold: back to the source";
-    }
+  static std::vector<Verdict> verdicts_of(const at::Tensor& selected) {
+    std::vector<Verdict> verdicts;
+    const auto* is_selected = selected.data_ptr<float>();
+    for (int64_t i = 0; i < selected.numel(); ++i)
+      verdicts.push_back(is_selected[i] != 0 ? Verdict::kAdmitted
+                                             : Verdict::kUnreliable);
+    return verdicts;
   }
 
   void follow(double loss) {

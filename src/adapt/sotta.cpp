@@ -4,12 +4,10 @@
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/stack.h>
 
 #include "sotta/adapt/confidence_threshold.h"
 #include "sotta/core/checks.h"
 #include "sotta/core/options.h"
-#include "sotta/nn/convolution.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
@@ -49,9 +47,12 @@ class Sotta : public MemoryMethod {
         mask_(trainable_mask(model(), options.frozen)),
         optimiser_(
             make_adam({options.learning_rate, options.weight_decay}, mask_)),
-        replay_(context.replay && device().is_cuda()),
-        step_([this](const at::Tensor& images) { return make_step(images); },
-              context.replay) {}
+        step_(
+            executor(),
+            [this](const at::Tensor& images) {
+              return minimise_sharpness(images);
+            },
+            /*full_batch=*/options.memory_capacity) {}
 
   void exchange(StateArchive& archive) override {
     archive("affine", state_.affine);
@@ -68,49 +69,54 @@ class Sotta : public MemoryMethod {
 
  private:
   UpdateReport learn(const at::Tensor& images) override {
-    optimiser_->begin_step(state_.affine, replay_);
-    // A memory that still fills has another size at almost every step.
-    const bool full = images.size(0) == options_.memory_capacity;
-    const LeastBatch as_if_full(replay_ ? options_.memory_capacity : 0);
-    const at::Tensor numbers = (full ? step_(images) : make_step(images))[0];
+    executor().begin_step(*optimiser_, state_.affine);
+    const Step step = step_(images);
     UpdateReport report;
     report.applied = true;
-    report.loss = numbers[0];
-    report.gradient_norm = numbers[1];
-    report.parameter_change = numbers[2];
-    if (options_.sharpness) {
-      report.perturbed_loss = numbers[3];
-      report.perturbation_norm = numbers[4];
-    }
+    report.loss = step.loss;
+    report.gradient_norm = step.gradient_norm;
+    report.perturbed_loss = step.perturbed_loss;
+    report.perturbation_norm = step.perturbation_norm;
+    report.parameter_change = step.parameter_change;
     if (measures_loss_after()) report.loss_after = loss_now(images);
     if (options_.memory == "hus_cleared") memory_.clear();
     return report;
   }
 
-  // All device's work of an update. Gives the report's numbers, together: loss,
-  // norms of gradient and parameter change, those of the sharpness step.
-  std::vector<at::Tensor> make_step(const at::Tensor& images) {
+  // The numbers of a step; those of the sharpness step undefined without one.
+  struct Step {
+    at::Tensor loss, gradient_norm;
+    at::Tensor perturbed_loss, perturbation_norm;
+    at::Tensor parameter_change;
+
+    std::vector<at::Tensor*> tensors() {
+      return {&loss, &gradient_norm, &perturbed_loss, &perturbation_norm,
+              &parameter_change};
+    }
+  };
+
+  // Entropy-sharpness minimisation: the gradient at the sharpest point nearby,
+  // the step from where the parameters are.
+  Step minimise_sharpness(const at::Tensor& images) {
+    Step step;
     const at::Tensor before = state_.affine.clone();
     Pass pass = run(images, before);
-    at::Tensor gradient = pass.gradient;
-    std::vector<at::Tensor> numbers = {pass.loss, gradient.norm()};
+    step.loss = pass.loss;
+    step.gradient_norm = pass.gradient.norm();
     blend_statistics(pass.result);
 
-    std::vector<at::Tensor> sharpness_numbers;
     if (options_.sharpness) {
       const at::Tensor sharpest =
-          sharpest_point(before, gradient, options_.sharpness_radius);
+          sharpest_point(before, pass.gradient, options_.sharpness_radius);
       pass = run(images, sharpest);
-      gradient = pass.gradient;
-      sharpness_numbers = {pass.loss, sharpest.sub(before).norm()};
+      step.perturbed_loss = pass.loss;
+      step.perturbation_norm = sharpest.sub(before).norm();
     }
     if (options_.stats_updates == 2) blend_statistics(pass.result);
 
-    optimiser_->take_step(state_.affine, gradient);
-    numbers.push_back(state_.affine.sub(before).norm());
-    numbers.insert(numbers.end(), sharpness_numbers.begin(),
-                   sharpness_numbers.end());
-    return {at::stack(numbers)};
+    optimiser_->take_step(state_.affine, pass.gradient);
+    step.parameter_change = state_.affine.sub(before).norm();
+    return step;
   }
 
   struct Pass {
@@ -126,9 +132,10 @@ class Sotta : public MemoryMethod {
     const at::Tensor leaf = as_leaf(affine);
     ModelState state = state_;
     state.affine = leaf;
-    ForwardResult result = model().forward(images, state, NormStats::batch());
+    ForwardResult result =
+        executor().forward(images, state, NormStats::batch());
     const at::Tensor loss = loss_of(result);
-    at::Tensor gradient = gradient_of(loss, leaf);
+    at::Tensor gradient = executor().gradient(loss, leaf);
     if (mask_.defined()) gradient.mul_(mask_);
     return {loss.detach(), gradient, std::move(result)};
   }
@@ -140,7 +147,7 @@ class Sotta : public MemoryMethod {
 
   at::Tensor loss_now(const at::Tensor& images) const {
     const at::NoGradGuard no_gradients;
-    return loss_of(model().forward(images, state_, NormStats::batch()));
+    return loss_of(executor().forward(images, state_, NormStats::batch()));
   }
 
   void blend_statistics(const ForwardResult& result) {
@@ -151,8 +158,7 @@ class Sotta : public MemoryMethod {
   SottaOptions options_;
   at::Tensor mask_;
   std::unique_ptr<Optimiser> optimiser_;
-  bool replay_;
-  CapturedFunction step_;  // make_step()
+  RecurringWork<Step> step_;  // minimise_sharpness()
 };
 
 }  // namespace

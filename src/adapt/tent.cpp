@@ -4,7 +4,7 @@
 #include "sotta/core/options.h"
 #include "sotta/nn/losses.h"
 
-#include "adapt/whole_window_step.h"
+#include "adapt/loss_descent.h"
 
 namespace sotta {
 namespace {
@@ -15,20 +15,6 @@ std::unique_ptr<Optimiser> make_optimiser(const TentOptions& options) {
         {options.learning_rate, options.momentum, options.weight_decay});
   return make_adam({options.learning_rate, options.weight_decay});
 }
-
-class Tent : public WholeWindowStep {
- public:
-  Tent(const MethodContext& context, const TentOptions& options)
-      : WholeWindowStep(context, make_optimiser(options)), options_(options) {}
-
- private:
-  at::Tensor loss_of(const Pass& pass) const override {
-    const at::Tensor loss = mean_entropy(pass.result.logits);
-    return options_.entropy_per_class ? loss.div(model().classes()) : loss;
-  }
-
-  TentOptions options_;
-};
 
 }  // namespace
 
@@ -54,7 +40,12 @@ void validate(const TentOptions& options) {
 std::unique_ptr<Method> make_tent(const MethodContext& context,
                                   const TentOptions& options) {
   validate(options);
-  return std::make_unique<Tent>(context, options);
+  const int64_t classes = context.model->classes();
+  return make_loss_descent(
+      context, make_optimiser(options), [=](const at::Tensor& logits) {
+        const at::Tensor loss = mean_entropy(logits);
+        return options.entropy_per_class ? loss.div(classes) : loss;
+      });
 }
 
 }  // namespace sotta

@@ -249,7 +249,8 @@ RunTask Workbench::prepare(const Cell& cell, const ProgressCallback& progress) {
   task.context.model = store_->model(cell)->classifier;
   task.context.rng = Rng(static_cast<uint64_t>(cell.stream.seed));
   task.context.update_interval = cell.stream.window;
-  task.context.replay = store_->options().replay;
+  task.context.executor = std::make_shared<Executor>(
+      task.context.model, ExecutorOptions{store_->options().replay});
   task.context.source_images = store_->source_images_on_device(cell);
   std::shared_ptr<const SourceOutputs> outputs;
   if (can_replay(cell)) outputs = store_->outputs(cell, progress);

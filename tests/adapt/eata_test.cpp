@@ -188,8 +188,8 @@ TEST(Eata, FisherWeightHoldsTheParameters) {
   const auto places =
       draw_without_replacement(24, 9, context.rng.child("fisher"));
   const at::Tensor fisher = fisher_information(
-      *context.model, context.source_images.index_select(0, at::tensor(places)),
-      4);
+      *executor_of(context),
+      context.source_images.index_select(0, at::tensor(places)), 4);
   const double weight = 3e5;
 
   const OptionMap changes = {{"fisher_samples", int64_t{9}},

@@ -12,6 +12,11 @@ namespace {
 
 using testing::Trace;
 
+Executor linear_executor() {
+  return Executor(
+      std::make_shared<testing::LinearClassifier>(2, testing::kLinearScale));
+}
+
 TEST(Fisher, DrawsThePlacesOfTheTrace) {
   const Trace trace("eata_clean");
   const at::Tensor expected = trace.golden()["fisher_chosen"];
@@ -27,7 +32,7 @@ TEST(Fisher, EqualsPyTorch) {
   const at::Tensor images = testing::Golden("methods/stream")["fisher_clean"];
   const at::Tensor places = trace.golden()["fisher_chosen"];
   const at::Tensor fisher = fisher_information(
-      *trace.context().model, images.index_select(0, places), 16);
+      *executor_of(trace.context()), images.index_select(0, places), 16);
   EXPECT_TRUE(testing::close(fisher, trace.golden()["fisher"], 1e-6, 1e-4));
 }
 
@@ -35,9 +40,9 @@ TEST(Fisher, EqualsPyTorch) {
 // with p = 3/4 and 9/10. Shifts get its square, the first scale that times the
 // squared pixel; the second pixel is 0.
 TEST(Fisher, TwoSamplesComputedByHand) {
-  const testing::LinearClassifier model(2, testing::kLinearScale);
   const at::Tensor fisher = fisher_information(
-      model, testing::two_class_images({std::log(3), std::log(9)}), 1);
+      linear_executor(), testing::two_class_images({std::log(3), std::log(9)}),
+      1);
 
   const double pixel = std::log(3) / 4;  // ln 9 = 2 ln 3
   const double shift = (1.0 / 16 + 1.0 / 100) / 2;
@@ -47,11 +52,11 @@ TEST(Fisher, TwoSamplesComputedByHand) {
 }
 
 TEST(Fisher, TheLastBatchMayBeSmaller) {
-  const testing::LinearClassifier model(2, testing::kLinearScale);
+  const Executor executor = linear_executor();
   const at::Tensor images =
       testing::two_class_images({std::log(3), std::log(3), std::log(3)});
-  EXPECT_TRUE(testing::close(fisher_information(model, images, 2),
-                             fisher_information(model, images, 3)));
+  EXPECT_TRUE(testing::close(fisher_information(executor, images, 2),
+                             fisher_information(executor, images, 3)));
 }
 
 }  // namespace

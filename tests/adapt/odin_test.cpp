@@ -47,8 +47,8 @@ TEST(Odin, ScoresEqualPyTorch) {
   const Trace trace("odin_tent");
   for (int64_t window = 0; window < 10; ++window)
     EXPECT_TRUE(
-        testing::close(odin_scores(*trace.context().model, trace.window(window),
-                                   options_of(trace)),
+        testing::close(odin_scores(*executor_of(trace.context()),
+                                   trace.window(window), options_of(trace)),
                        trace.at("scores", window), 1e-7, 1e-6));
 }
 
@@ -89,7 +89,7 @@ TEST(Odin, ScoresWithOtherOptionsByTheDefinition) {
                       .sum(),
                   leaf);
   const at::Tensor moved = images + 0.02 * gradient.sign();
-  EXPECT_TRUE(testing::close(odin_scores(*model, images, options),
+  EXPECT_TRUE(testing::close(odin_scores(Executor(model), images, options),
                              std::get<0>(probabilities(moved).max(1)), 1e-6));
 }
 
@@ -99,7 +99,7 @@ TEST(Odin, FlagsWhatScoresLessThanTheThreshold) {
   OdinOptions options;
   const at::Tensor images = golden_stream().slice(0, 0, 16);
   const at::Tensor scores =
-      std::get<0>(odin_scores(*context.model, images, options).sort());
+      std::get<0>(odin_scores(*executor_of(context), images, options).sort());
   options.threshold = scores[5].item<double>();
   const auto verdicts =
       screened("tent", context, options)->step(images).verdicts;

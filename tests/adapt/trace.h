@@ -93,6 +93,14 @@ class Trace {
   nlohmann::json deviations_;
 };
 
+// Has recurring work take the way of CUDA graphs. On the CPU the results are
+// the same.
+inline std::shared_ptr<const Executor> capturing_executor(
+    const MethodContext& context) {
+  return std::make_shared<Executor>(context.model,
+                                    ExecutorOptions{/*cuda_graphs=*/true});
+}
+
 // Goes on with another adapter that `make` gives: all that counts has to be in
 // the snapshot.
 template <class Make>

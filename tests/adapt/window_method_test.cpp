@@ -1,7 +1,6 @@
 #include "adapt/window_method.h"
 
 #include <algorithm>
-#include <any>
 
 #include <ATen/ops/full.h>
 
@@ -53,72 +52,85 @@ TEST(WindowMethod, AWindowThatAGuardTookBackDoesNotComeAgain) {
   EXPECT_EQ(adapter->snapshot().tensors.count("waiting"), 0u);
 }
 
-// Counts the calls of foresee(), and keeps what came of the last.
-class Foreseeing : public WindowMethod {
- public:
-  explicit Foreseeing(const MethodContext& context) : WindowMethod(context) {}
+struct Counted {
+  int64_t call = 0;
+  at::Tensor number;
 
-  mutable int64_t foreseen = 0;
-  at::Tensor known;
+  std::vector<at::Tensor*> needed_on_host() { return {&number}; }
+};
+
+// Counts the calls of assess(), and keeps what came of the last.
+class Assessing : public WindowMethod<Counted> {
+ public:
+  explicit Assessing(const MethodContext& context) : WindowMethod(context) {}
+
+  mutable int64_t assessed = 0;
+  Counted last;
 
  private:
-  at::Tensor foresee(Pass& pass) const override {
-    pass.foreseen = ++foreseen;
-    return at::full({2}, static_cast<double>(foreseen));
+  Counted assess(const WindowPass&) const override {
+    ++assessed;
+    return {assessed, at::full({2}, static_cast<double>(assessed))};
   }
-  UpdateReport adapt(const Pass& pass) override {
-    EXPECT_EQ(std::any_cast<int64_t>(pass.foreseen), foreseen);
-    known = pass.known;
+  UpdateReport adapt(const WindowPass&, const Counted& counted) override {
+    last = counted;
     return {};
   }
 };
 
-TEST(WindowMethod, ForeseesOnceAWindowWhenAsked) {
+TEST(WindowMethod, AssessesOnceAWindow) {
   const Trace trace("tent_clean");
-  Foreseeing method(trace.context());
+  Assessing method(trace.context());
 
   method.observe(trace.window(0), true);
-  EXPECT_EQ(method.foreseen, 0) << "on the CPU that is the update's work";
+  EXPECT_EQ(method.assessed, 0) << "on the CPU that is the update's work";
   method.update();
-  EXPECT_EQ(method.foreseen, 1);
-
-  method.foresee_in_observe(true);
-  method.observe(trace.window(1), true);
-  EXPECT_EQ(method.foreseen, 2);
-  method.update();
-  EXPECT_EQ(method.foreseen, 2);
-  EXPECT_TRUE(method.known.equal(at::full({2}, 2.0)));
-
-  method.observe(trace.window(2).slice(0, 0, 8), false);
-  method.observe(trace.window(2).slice(0, 8, 16), true);
-  EXPECT_EQ(method.foreseen, 2) << "a part is not the window";
-  method.update();
-  EXPECT_EQ(method.foreseen, 3);
+  EXPECT_EQ(method.assessed, 1);
+  EXPECT_EQ(method.last.call, 1);
+  EXPECT_TRUE(method.last.number.equal(at::full({2}, 1.0)));
 }
 
-// The methods that have something to foresee, as a GPU runs them and as the CPU
-// does.
-class Foresight : public ::testing::TestWithParam<const char*> {
- protected:
-  std::unique_ptr<Method> make(bool early) const {
-    auto method = make_method(GetParam(), context_, Preset::kClean,
-                              {{"learning_rate", 0.01}});
-    dynamic_cast<WindowMethod&>(*method).foresee_in_observe(early);
-    return method;
-  }
-  Adapter adapter(bool early, const GuardOptions& guard = {}) const {
-    return {GetParam(), make(early), context_, guard};
-  }
+TEST(WindowMethod, AssessesAWholeWindowEarlyWhereTheExecutorWantsIt) {
+  const Trace trace("tent_clean");
+  MethodContext context = trace.context();
+  context.executor = testing::capturing_executor(context);
+  Assessing method(context);
 
-  static MethodContext context_of(const Trace& trace) {
-    MethodContext context = trace.context();
+  method.observe(trace.window(0), true);
+  EXPECT_EQ(method.assessed, 1);
+  method.update();
+  EXPECT_EQ(method.assessed, 1);
+  EXPECT_EQ(method.last.call, 1);
+  EXPECT_TRUE(method.last.number.equal(at::full({2}, 1.0)));
+
+  method.observe(trace.window(1).slice(0, 0, 8), false);
+  method.observe(trace.window(1).slice(0, 8, 16), true);
+  EXPECT_EQ(method.assessed, 1) << "a part is not the window";
+  method.update();
+  EXPECT_EQ(method.assessed, 2);
+}
+
+// The methods that have something to assess on the host, as a GPU runs them and
+// as the CPU does.
+class EarlyAssessment : public ::testing::TestWithParam<const char*> {
+ protected:
+  MethodContext context(bool early) const {
+    MethodContext context = trace_.context();
     context.source_images = testing::golden_stream();
     context.measure_loss_after = true;
+    if (early) context.executor = testing::capturing_executor(context);
     return context;
+  }
+  std::unique_ptr<Method> make(const MethodContext& context) const {
+    return make_method(GetParam(), context, Preset::kClean,
+                       {{"learning_rate", 0.01}});
+  }
+  Adapter adapter(bool early, const GuardOptions& guard = {}) const {
+    const MethodContext chosen = context(early);
+    return {GetParam(), make(chosen), chosen, guard};
   }
 
   const Trace trace_{"tent_clean"};
-  const MethodContext context_ = context_of(trace_);
 };
 
 bool same(const at::Tensor& a, const at::Tensor& b) {
@@ -158,7 +170,7 @@ void expect_same_step(Adapter& found, Adapter& wanted,
   expect_same(found.snapshot(), wanted.snapshot());
 }
 
-TEST_P(Foresight, ChangesNoBit) {
+TEST_P(EarlyAssessment, ChangesNoBit) {
   Adapter early = adapter(true), late = adapter(false);
   for (int64_t window = 0; window < 6; ++window) {
     SCOPED_TRACE(window);
@@ -172,7 +184,7 @@ TEST_P(Foresight, ChangesNoBit) {
   EXPECT_GT(early.updates(), 0);
 }
 
-TEST_P(Foresight, ChangesNoBitUnderAGuard) {
+TEST_P(EarlyAssessment, ChangesNoBitUnderAGuard) {
   GuardOptions guard;
   guard.action = "skip";
   guard.max_parameter_change = 1e-9;
@@ -183,8 +195,8 @@ TEST_P(Foresight, ChangesNoBitUnderAGuard) {
   EXPECT_NE(early.step(trace_.window(3)).guard, "");
 }
 
-TEST_P(Foresight, ChangesNothingBeforeTheUpdate) {
-  const auto method = make(true);
+TEST_P(EarlyAssessment, ChangesNothingBeforeTheUpdate) {
+  const auto method = make(context(true));
   const auto state = [&] {
     Snapshot snapshot;
     auto archive = StateArchive::into(snapshot);
@@ -201,7 +213,8 @@ TEST_P(Foresight, ChangesNothingBeforeTheUpdate) {
   EXPECT_EQ(method->update().skipped, "the window has no samples");
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, Foresight, ::testing::Values("eata", "sar"),
+INSTANTIATE_TEST_SUITE_P(Methods, EarlyAssessment,
+                         ::testing::Values("eata", "sar"),
                          [](const auto& tried) {
                            return std::string(tried.param);
                          });

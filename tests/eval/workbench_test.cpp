@@ -228,8 +228,9 @@ TEST(Workbench, AScreenedMethodGivesWhatItGivesByHand) {
   // Half of the first window's scores lie below.
   Workbench bench(options_of(tiny));
   const RunTask task = bench.prepare(cell);
-  const at::Tensor scores = odin_scores(
-      *task.context.model, Stream(task.plan, task.sources).next(16), cell.odin);
+  const at::Tensor scores =
+      odin_scores(*task.context.executor,
+                  Stream(task.plan, task.sources).next(16), cell.odin);
   cell.odin.threshold = scores.median().item<double>();
   for (const char* method : {"source", "lame", "tent"}) {
     cell.method = method;
@@ -321,10 +322,11 @@ TEST(Workbench, EveryPartOfACellReachesItsTask) {
   EXPECT_EQ(task.attack.steps, 4);
   EXPECT_EQ(task.gradient_samples, 5);
   EXPECT_EQ(task.context.update_interval, 16);
-  EXPECT_FALSE(task.context.replay);
+  EXPECT_FALSE(task.context.executor->options().cuda_graphs);
   WorkbenchOptions options = options_of(tiny);
   options.replay = true;
-  EXPECT_TRUE(Workbench(options).prepare(cell).context.replay);
+  EXPECT_TRUE(
+      Workbench(options).prepare(cell).context.executor->options().cuda_graphs);
 }
 
 TEST(Workbench, ScreensWithOdinIfAThresholdIsSet) {

@@ -19,7 +19,8 @@ struct Adapting {
   static constexpr int64_t kWindow = 16;
   static constexpr int64_t kWindows = 6;
 
-  Adapting(const std::string& method, at::Device device, bool replay = false) {
+  Adapting(const std::string& method, at::Device device,
+           bool cuda_graphs = false) {
     const Golden stream("methods/stream");
     images = stream["images"].to(device);
     LoadOptions options;
@@ -28,7 +29,8 @@ struct Adapting {
     context.model =
         make_classifier(Golden("methods/network").file(), options, "network");
     context.update_interval = kWindow;
-    context.replay = replay;
+    context.executor =
+        std::make_shared<Executor>(context.model, ExecutorOptions{cuda_graphs});
     context.source_images = stream["fisher_clean"].to(device);
     adapter = make_adapter(method, context);
   }

@@ -13,8 +13,8 @@
 namespace sotta {
 namespace {
 
-// Long enough for a recording and some replays.
-constexpr int64_t kReplayedWindows = 20;
+// Long enough for a capture and some launches of the graph.
+constexpr int64_t kCapturedWindows = 20;
 
 class GpuMethod : public testing::OnGpu,
                   public ::testing::WithParamInterface<std::string> {
@@ -25,9 +25,9 @@ class GpuMethod : public testing::OnGpu,
     at::Tensor affine, running_mean;
   };
 
-  Run run(at::Device device, bool replay = false,
+  Run run(at::Device device, bool cuda_graphs = false,
           int64_t windows = testing::Adapting::kWindows) const {
-    const testing::Adapting adapting(GetParam(), device, replay);
+    const testing::Adapting adapting(GetParam(), device, cuda_graphs);
     Run result;
     for (int64_t w = 0; w < windows; ++w)
       result.logits.push_back(
@@ -49,9 +49,9 @@ TEST_P(GpuMethod, AdaptsAsOnTheCpu) {
 }
 
 // The sums of a pass back are not repeatable to the last bit.
-TEST_P(GpuMethod, ReplayedWindowsAreTheWindowsThemselves) {
-  const Run wanted = run(gpu, false, kReplayedWindows),
-            found = run(gpu, true, kReplayedWindows);
+TEST_P(GpuMethod, CapturedWindowsAreTheWindowsThemselves) {
+  const Run wanted = run(gpu, false, kCapturedWindows),
+            found = run(gpu, true, kCapturedWindows);
   for (size_t w = 0; w < wanted.logits.size(); ++w)
     EXPECT_TRUE(testing::close(found.logits[w], wanted.logits[w], 1e-2, 1e-2))
         << "window " << w;

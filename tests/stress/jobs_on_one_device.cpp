@@ -106,7 +106,8 @@ class Jobs {
     MethodContext context;
     context.model = networks_.at(kind.classes);
     context.update_interval = options_.window;
-    context.replay = options_.cuda_graphs;
+    context.executor = std::make_shared<Executor>(
+        context.model, ExecutorOptions{options_.cuda_graphs});
     context.source_images = window(0);
     // A random network is confident of nothing, and the memory is to be full.
     OptionMap changes;

@@ -49,8 +49,8 @@ struct StepResult {
 // SoTTA it never matters. A snapshot between two calls changes nothing in this.
 //
 // Not thread-safe: const methods may run at once, others need the caller's
-// lock. Adapters on one GPU may run at once, each in a thread of its own: while
-// one captures a CUDA graph, the others wait (DeviceWork).
+// lock. Adapters on one device may run at once, each in a thread of its own,
+// and wait for each other where the device asks for it (DeviceWork).
 class Adapter {
  public:
   // Throws Error(kInvalid) if an option is out of range.

@@ -11,6 +11,7 @@
 #include "sotta/adapt/snapshot.h"
 #include "sotta/adapt/verdict.h"
 #include "sotta/core/rng.h"
+#include "sotta/engine/executor.h"
 #include "sotta/models/classifier.h"
 
 namespace sotta {
@@ -30,13 +31,17 @@ struct MethodContext {
   // undefined if there are none.
   at::Tensor source_images;
 
-  // On a GPU, record the work of a full window and replay it? Changes speed,
-  // and the last bits of SoTTA's steps.
-  bool replay = false;
+  // Decides how the method's work reaches the model's device. None stands for
+  // one with default options; see executor_of().
+  std::shared_ptr<const Executor> executor;
 
   // Spend one more forward pass per update on UpdateReport::loss_after?
   bool measure_loss_after = false;
 };
+
+// The context's executor, or a new one for its model. Throws Error(kInvalid) if
+// it is another model's.
+std::shared_ptr<const Executor> executor_of(const MethodContext& context);
 
 // What a method made of a part of a window.
 struct Observation {

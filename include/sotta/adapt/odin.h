@@ -32,7 +32,7 @@ void validate(const OdinOptions& options);
 
 // The score of every image under the source model, float [N]: its largest
 // tempered softmax probability after the step. High for familiar images.
-at::Tensor odin_scores(const Classifier& model, const at::Tensor& images,
+at::Tensor odin_scores(const Executor& executor, const at::Tensor& images,
                        const OdinOptions& options);
 
 // Puts the screen in front of a method: flagged samples are predicted, but the

@@ -19,8 +19,8 @@ struct WorkbenchOptions {
   EngineOptions engine;
   Precision precision = Precision::kFloat32;
 
-  // MethodContext::replay. On a GPU for OwnQueue::kMost jobs at most, and with
-  // fp32 for one: cuDNN's ways for it disturb threads that record.
+  // ExecutorOptions::cuda_graphs. On a GPU for OwnQueue::kMost jobs at most,
+  // and with fp32 for one: cuDNN's ways for it disturb threads that capture.
   bool replay = false;
 
   // Cells that run side by side: so many streams' data are held at a time.

@@ -10,13 +10,14 @@ namespace {
 using testing::number;
 using testing::Trace;
 
-// What can be seen on the CPU of methods whose windows are replayed on a GPU:
-// they give the same, and their state stays where it is in memory.
-class ReplayedMethod : public ::testing::TestWithParam<std::string> {
+// What can be seen on the CPU of methods whose windows are captured as CUDA
+// graphs on a GPU: they give the same, and their state stays where it is in
+// memory.
+class CapturedMethod : public ::testing::TestWithParam<std::string> {
  protected:
-  std::unique_ptr<Adapter> adapter(bool replay) const {
+  std::unique_ptr<Adapter> adapter(bool cuda_graphs) const {
     MethodContext context = trace.context();
-    context.replay = replay;
+    if (cuda_graphs) context.executor = testing::capturing_executor(context);
     OptionMap changes;
     if (GetParam() == "rotta" || GetParam() == "sotta")
       changes["memory_capacity"] = int64_t{16};  // soon full
@@ -28,11 +29,11 @@ class ReplayedMethod : public ::testing::TestWithParam<std::string> {
   const Trace trace{"tent_clean"};
 };
 
-TEST_P(ReplayedMethod, GivesTheSame) {
-  const auto plain = adapter(false), replayed = adapter(true);
+TEST_P(CapturedMethod, GivesTheSame) {
+  const auto plain = adapter(false), captured = adapter(true);
   for (int64_t i = 0; i < 12; ++i) {
     const auto wanted = plain->step(window(i)),
-               found = replayed->step(window(i));
+               found = captured->step(window(i));
     EXPECT_TRUE(testing::close(found.logits, wanted.logits, 1e-5)) << i;
     EXPECT_EQ(found.verdicts, wanted.verdicts) << i;
     EXPECT_EQ(found.updates[0].applied, wanted.updates[0].applied) << i;
@@ -41,43 +42,43 @@ TEST_P(ReplayedMethod, GivesTheSame) {
                 1e-5);
   }
   EXPECT_TRUE(
-      testing::close(replayed->state().affine, plain->state().affine, 1e-6));
+      testing::close(captured->state().affine, plain->state().affine, 1e-6));
 }
 
-TEST_P(ReplayedMethod, KeepsItsStateInPlace) {
-  const auto replayed = adapter(true);
+TEST_P(CapturedMethod, KeepsItsStateInPlace) {
+  const auto captured = adapter(true);
   const auto places = [&] {
-    const ModelState state = replayed->state();
+    const ModelState state = captured->state();
     return std::vector<void*>{state.affine.data_ptr(),
                               state.running_mean.data_ptr(),
                               state.running_var.data_ptr()};
   };
   const auto before = places();
-  replayed->step(window(0));
-  const Snapshot snapshot = replayed->snapshot();
-  replayed->step(window(1));
+  captured->step(window(0));
+  const Snapshot snapshot = captured->snapshot();
+  captured->step(window(1));
   EXPECT_EQ(places(), before);
-  replayed->restore(snapshot);
+  captured->restore(snapshot);
   EXPECT_EQ(places(), before);
-  replayed->reset();
+  captured->reset();
   EXPECT_EQ(places(), before);
 }
 
-TEST_P(ReplayedMethod, ContinuesFromASnapshotBetweenReplays) {
-  const auto replayed = adapter(true);
+TEST_P(CapturedMethod, ContinuesFromASnapshotBetweenLaunches) {
+  const auto captured = adapter(true);
   for (int64_t i = 0; i < 6; ++i)
-    replayed->step(window(i));
-  const Snapshot snapshot = replayed->snapshot();
-  const at::Tensor wanted = replayed->step(window(1)).logits;
-  const ModelState after = replayed->state().clone_norm();
-  replayed->step(window(2));
-  replayed->restore(snapshot);
-  EXPECT_TRUE(replayed->step(window(1)).logits.equal(wanted));
-  EXPECT_TRUE(replayed->state().affine.equal(after.affine));
-  EXPECT_TRUE(replayed->state().running_mean.equal(after.running_mean));
+    captured->step(window(i));
+  const Snapshot snapshot = captured->snapshot();
+  const at::Tensor wanted = captured->step(window(1)).logits;
+  const ModelState after = captured->state().clone_norm();
+  captured->step(window(2));
+  captured->restore(snapshot);
+  EXPECT_TRUE(captured->step(window(1)).logits.equal(wanted));
+  EXPECT_TRUE(captured->state().affine.equal(after.affine));
+  EXPECT_TRUE(captured->state().running_mean.equal(after.running_mean));
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, ReplayedMethod,
+INSTANTIATE_TEST_SUITE_P(Methods, CapturedMethod,
                          ::testing::Values("source", "bn_stats", "tent",
                                            "pseudo_label", "rotta", "sotta"),
                          [](const auto& tried) { return tried.param; });

@@ -6,6 +6,7 @@
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 
 #include "sotta/core/checks.h"
 #include "sotta/core/error.h"
@@ -37,13 +38,41 @@ void mark_not_finite(Observation& part) {
       part.verdicts[i] = Verdict::kNotFinite;
 }
 
-// A method that decides in its update decides on the whole window; the call may
-// have brought only the window's last samples.
+// Verdicts of a window for those that stood; a call may have brought only the
+// window's last samples.
 void overwrite_tail(std::vector<Verdict>& verdicts,
                     const std::vector<Verdict>& window) {
   const size_t count = std::min(verdicts.size(), window.size());
   std::copy(window.end() - static_cast<std::ptrdiff_t>(count), window.end(),
             verdicts.end() - static_cast<std::ptrdiff_t>(count));
+}
+
+at::Tensor pack(const std::vector<Verdict>& verdicts) {
+  std::vector<int64_t> words;
+  for (const Verdict verdict : verdicts)
+    words.push_back(static_cast<int64_t>(verdict));
+  return at::tensor(words, at::kLong);
+}
+
+std::vector<Verdict> unpack(const at::Tensor& words) {
+  std::vector<Verdict> verdicts;
+  const auto* word = words.data_ptr<int64_t>();
+  for (int64_t i = 0; i < words.numel(); ++i)
+    verdicts.push_back(static_cast<Verdict>(word[i]));
+  return verdicts;
+}
+
+void check_verdicts(const at::Tensor& words, const at::Tensor& pending) {
+  const auto* word = words.data_ptr<int64_t>();
+  const bool known = std::all_of(word, word + words.numel(), [](int64_t code) {
+    return 0 <= code && code < kVerdicts;
+  });
+  // One below 0 is refused as such.
+  const auto count = std::max<int64_t>(pending.item<int64_t>(), 0);
+  if (!known || words.numel() != count)
+    fail(ErrorKind::kBadFormat, "snapshot",
+         "expected \"adapter.verdicts\" on " + std::to_string(count) +
+             " samples of the window, got others");
 }
 
 [[noreturn]] void refuse(const std::string& problem) {
@@ -63,7 +92,7 @@ Adapter::Adapter(std::string name, std::unique_ptr<Method> method,
   if (guard.action != "off")
     guard_ = std::make_unique<Guard>(guard, model_->classes());
   const DeviceWork at_work(device());
-  initial_ = snapshot();
+  initial_ = save();
   if (guard_) guard_->set_good(initial_);
 }
 
@@ -77,26 +106,60 @@ StepResult Adapter::step(const at::Tensor& images) {
 }
 
 StepResult Adapter::run(const at::Tensor& images) {
-  height_ = images.size(2);
-  width_ = images.size(3);
   StepResult result;
-  for (int64_t begin = 0; begin < images.size(0);) {
-    const int64_t room = update_interval_ - pending_;
-    const int64_t end = std::min(images.size(0), begin + room);
-    const bool completes = end - begin == room;
-    Observation part = method_->observe(images.slice(0, begin, end), completes);
-    mark_not_finite(part);
-    if (guard_) guard_->observe(part);
-    append(result, std::move(part));
-    pending_ += end - begin;
-    samples_ += end - begin;
-    begin = end;
-    if (!completes) continue;
+  const auto learn_if_due = [&] {
+    if (!update_due()) return;
     const Stopwatch watch;
-    result.updates.push_back(update_window(result));
+    UpdateReport report = learn();
+    overwrite_tail(result.verdicts, report.verdicts);
+    if (!report.guard.empty())
+      result.guard += (result.guard.empty() ? "" : ", then ") + report.guard;
+    result.updates.push_back(std::move(report));
     result.update_seconds += watch.seconds();
+  };
+  learn_if_due();  // observe() may have left one
+  for (int64_t begin = 0; begin < images.size(0);) {
+    const int64_t end = std::min(images.size(0), begin + room());
+    append(result, take(images.slice(0, begin, end)));
+    begin = end;
+    learn_if_due();
   }
   return result;
+}
+
+Observation Adapter::observe(const at::Tensor& images) {
+  const DeviceWork at_work(device());
+  check(images);
+  check_range(images);
+  if (images.size(0) > room())
+    refuse(update_due() ? "expected an update() first, the window is full"
+                        : "expected at most " + std::to_string(room()) +
+                              ", the rest of the window, got " +
+                              std::to_string(images.size(0)));
+  // A window's pass waits for update() with the images it was made of.
+  return take(images.size(0) == room() ? images.clone() : images);
+}
+
+UpdateReport Adapter::update() {
+  const DeviceWork at_work(device());
+  require(update_due(), "update()",
+          "expected a full window, got " + std::to_string(pending()) + " of " +
+              std::to_string(update_interval_) + " samples");
+  return learn();
+}
+
+// Of a window, all or a part.
+Observation Adapter::take(const at::Tensor& part) {
+  Observation seen = method_->observe(part, part.size(0) == room());
+  mark_not_finite(seen);
+  if (guard_) guard_->observe(seen.prediction);
+  height_ = part.size(2);
+  width_ = part.size(3);
+  progress_.pending += part.size(0);
+  progress_.samples += part.size(0);
+  progress_.verdicts.insert(progress_.verdicts.end(), seen.verdicts.begin(),
+                            seen.verdicts.end());
+  return seen;
 }
 
 StepResult Adapter::rehearse(const at::Tensor& images) {
@@ -111,41 +174,43 @@ StepResult Adapter::rehearse(const at::Tensor& images) {
   return run(images);
 }
 
-UpdateReport Adapter::update_window(StepResult& result) {
+UpdateReport Adapter::learn() {
   Snapshot before;
-  if (guard_) before = snapshot();
-  pending_ = 0;
-
+  if (guard_ && guard_->options().action == "skip") before = save();
+  // Whatever comes of the update, the window is over.
+  std::vector<Verdict> verdicts = std::exchange(progress_.verdicts, {});
+  progress_.pending = 0;
   UpdateReport report = method_->update();
-  overwrite_tail(result.verdicts, report.verdicts);
-  if (report.applied) ++updates_;
+  if (report.applied) ++progress_.updates;
+  overwrite_tail(verdicts, report.verdicts);
+  report.verdicts = std::move(verdicts);
   if (!guard_) return report;
 
-  const std::string reason = guard_->find_trouble(report);
-  if (reason.empty()) {
-    if (guard_->due_for_snapshot()) guard_->set_good(snapshot());
-    return report;
-  }
-  const int64_t seen = samples_;
+  const std::string trouble = guard_->find_trouble(report);
+  if (!trouble.empty())
+    act_on(trouble, before, report);
+  else if (guard_->due_for_snapshot())
+    guard_->set_good(save());
+  return report;
+}
+
+void Adapter::act_on(const std::string& trouble, const Snapshot& before,
+                     UpdateReport& report) {
   const std::string action = guard_->options().action;
+  const int64_t seen = samples();
   load(action == "skip"       ? before
        : action == "rollback" ? guard_->good()
-                              : initial_,
-       update_interval_);
+                              : initial_);
   method_->drop_window(seen);
-  samples_ = seen;
-  pending_ = 0;
+  progress_.samples = seen;
+  progress_.pending = 0;
+  progress_.verdicts.clear();
   guard_->forget();
   report.applied = false;
-  report.skipped = "guard: " + reason;
-  // Verdicts on earlier windows of the same call stand.
-  const auto own =
-      std::min(result.verdicts.size(), static_cast<size_t>(update_interval_));
-  std::replace(result.verdicts.end() - static_cast<std::ptrdiff_t>(own),
-               result.verdicts.end(), Verdict::kAdmitted, Verdict::kGuard);
-  result.guard +=
-      (result.guard.empty() ? "" : ", then ") + reason + "; " + action;
-  return report;
+  report.skipped = "guard: " + trouble;
+  report.guard = trouble + "; " + action;
+  std::replace(report.verdicts.begin(), report.verdicts.end(),
+               Verdict::kAdmitted, Verdict::kGuard);
 }
 
 Prediction Adapter::predict(const at::Tensor& images) const {
@@ -156,28 +221,29 @@ Prediction Adapter::predict(const at::Tensor& images) const {
 }
 
 Snapshot Adapter::snapshot() const {
+  return save();
+}
+
+Snapshot Adapter::save() const {
   const DeviceWork at_work(device());
   Snapshot snapshot;
   snapshot.method = name_;
   auto archive = StateArchive::into(snapshot);
-  // The archive only reads when it saves.
-  auto& self = const_cast<Adapter&>(*this);
-  archive("adapter.pending", self.pending_);
-  archive("adapter.samples", self.samples_);
-  archive("adapter.updates", self.updates_);
-  self.method_->exchange(archive);
+  Progress copy = progress_;
+  copy.exchange(archive);
+  method_->exchange(archive);
   return snapshot;
 }
 
 void Adapter::restore(const Snapshot& snapshot) {
-  load(snapshot, update_interval_ - 1);
+  load(snapshot);
   if (!guard_) return;
   guard_->forget();
-  guard_->set_good(this->snapshot());
+  guard_->set_good(save());
 }
 
 void Adapter::take_back(const Snapshot& before, bool keep_survivors) {
-  load(before, update_interval_ - 1, keep_survivors);
+  load(before, keep_survivors);
 }
 
 bool Adapter::keeps_state() const {
@@ -188,34 +254,61 @@ bool Adapter::keeps_state() const {
   return !own.tensors.empty();
 }
 
-// A full window, which update_window() saves, is no state to go on from.
-void Adapter::load(const Snapshot& snapshot, int64_t most_pending,
-                   bool keep_survivors) {
+void Adapter::load(const Snapshot& snapshot, bool keep_survivors) {
   const DeviceWork at_work(device());
-  if (snapshot.method != name_)
-    fail(ErrorKind::kBadFormat, "snapshot",
-         "belongs to method \"" + snapshot.method + "\", expected \"" + name_ +
-             "\"");
-  auto archive = StateArchive::from(snapshot);
-  if (keep_survivors) archive.keep_survivors();
-  archive("adapter.pending", pending_);
-  archive("adapter.samples", samples_);
-  archive("adapter.updates", updates_);
-  const auto pending = archive.stored("adapter.pending").item<int64_t>();
-  if (pending < 0 || pending > most_pending)
-    fail(ErrorKind::kBadFormat, "snapshot",
-         "expected 0 to " + std::to_string(most_pending) +
-             " samples of a window of " + std::to_string(update_interval_) +
-             ", got " + std::to_string(pending));
-  method_->exchange(archive);
-  const auto shape = archive.image_shape();
-  if (!shape.empty() && shape[0] != model_->channels())
-    fail(ErrorKind::kBadFormat, "snapshot",
-         "expected images of " + std::to_string(model_->channels()) +
-             " channels, got " + std::to_string(shape[0]));
+  Progress loaded;
+  StateArchive archive = open(snapshot, loaded, keep_survivors);
+  method_->drop_window(samples());
   archive.commit();
+  loaded.verdicts.resize(static_cast<size_t>(loaded.pending),
+                         Verdict::kPending);
+  progress_ = std::move(loaded);
+  const auto& shape = archive.image_shape();
   height_ = shape.empty() ? 0 : shape[1];
   width_ = shape.empty() ? 0 : shape[2];
+}
+
+// An archive that can be committed, to the method and to `progress`.
+StateArchive Adapter::open(const Snapshot& snapshot, Progress& progress,
+                           bool keep_survivors) const {
+  const auto refuse = [](const std::string& problem) {
+    fail(ErrorKind::kBadFormat, "snapshot", problem);
+  };
+  if (snapshot.method != name_)
+    refuse("belongs to method \"" + snapshot.method + "\", expected \"" +
+           name_ + "\"");
+  auto archive = StateArchive::from(snapshot);
+  if (keep_survivors) archive.keep_survivors();
+  progress.exchange(archive);
+  // Versions that kept no verdicts kept no full window either.
+  const bool with_verdicts = archive.stored("adapter.verdicts").defined();
+  const int64_t most = update_interval_ - (with_verdicts ? 0 : 1);
+  const auto pending = archive.stored("adapter.pending").item<int64_t>();
+  if (pending < 0 || pending > most)
+    refuse("expected 0 to " + std::to_string(most) +
+           " samples of a window of " + std::to_string(update_interval_) +
+           ", got " + std::to_string(pending));
+  method_->exchange(archive);
+  const auto& shape = archive.image_shape();
+  if (!shape.empty() && shape[0] != model_->channels())
+    refuse("expected images of " + std::to_string(model_->channels()) +
+           " channels, got " + std::to_string(shape[0]));
+  archive.check_all_asked_for();
+  return archive;
+}
+
+void Adapter::Progress::exchange(StateArchive& archive) {
+  archive("adapter.pending", pending);
+  archive("adapter.samples", samples);
+  archive("adapter.updates", updates);
+  if (!archive.saving() && !archive.stored("adapter.verdicts").defined())
+    return;  // of a version that kept none
+  archive("adapter.verdicts",
+          {[this] { return pack(verdicts); },
+           [&](const at::Tensor& stored) {
+             check_verdicts(stored, archive.stored("adapter.pending"));
+           },
+           [this](const at::Tensor& stored) { verdicts = unpack(stored); }});
 }
 
 void Adapter::reset() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include <ATen/ops/stack.h>
@@ -28,23 +29,18 @@ void validate(const GuardOptions& options) {
   require_at_least("guard_history", options.history, 1);
 }
 
-void Adapter::Guard::observe(const Observation& part) {
+void Adapter::Guard::observe(const Prediction& part) {
   current_.class_counts.resize(static_cast<size_t>(classes_));
-  const auto labels = part.prediction.labels.contiguous();
+  const auto labels = part.labels.contiguous();
   const auto* label = labels.data_ptr<int64_t>();
   for (int64_t i = 0; i < labels.numel(); ++i)
     ++current_.class_counts[static_cast<size_t>(label[i])];
-  current_.samples += labels.numel();
-  for (const Verdict verdict : part.verdicts) {
-    if (verdict == Verdict::kNotScreened || verdict == Verdict::kPending)
-      continue;
-    ++current_.screened;
-    if (verdict == Verdict::kAdmitted) ++current_.admitted;
-  }
 }
 
 std::string Adapter::Guard::find_trouble(const UpdateReport& report) {
   for (const Verdict verdict : report.verdicts) {
+    if (verdict == Verdict::kNotScreened || verdict == Verdict::kPending)
+      continue;
     ++current_.screened;
     if (verdict == Verdict::kAdmitted) ++current_.admitted;
   }
@@ -90,7 +86,6 @@ std::string Adapter::Guard::trouble_in_history() const {
   Window sum;
   sum.class_counts.resize(static_cast<size_t>(classes_));
   for (const auto& window : windows_) {
-    sum.samples += window.samples;
     sum.screened += window.screened;
     sum.admitted += window.admitted;
     for (size_t c = 0; c < sum.class_counts.size(); ++c)
@@ -98,8 +93,10 @@ std::string Adapter::Guard::trouble_in_history() const {
   }
   const auto largest =
       std::max_element(sum.class_counts.begin(), sum.class_counts.end());
+  const auto samples = std::accumulate(sum.class_counts.begin(),
+                                       sum.class_counts.end(), int64_t{0});
   const double class_share =
-      static_cast<double>(*largest) / static_cast<double>(sum.samples);
+      static_cast<double>(*largest) / static_cast<double>(samples);
   if (class_share > options_.max_class_share)
     return percent(class_share) + " of the predictions are class " +
            std::to_string(largest - sum.class_counts.begin());

@@ -20,9 +20,10 @@ class Adapter::Guard {
 
   const GuardOptions& options() const { return options_; }
 
-  void observe(const Observation& part);
+  void observe(const Prediction& part);
 
-  // Ends the window. The reason to distrust it, or nothing.
+  // Ends the window, whose report has all verdicts. The reason to distrust it,
+  // or nothing.
   std::string find_trouble(const UpdateReport& report);
 
   // Whether enough windows passed without trouble since the last good snapshot.
@@ -35,8 +36,7 @@ class Adapter::Guard {
 
  private:
   struct Window {
-    std::vector<int64_t> class_counts;
-    int64_t samples = 0;
+    std::vector<int64_t> class_counts;  // of the predictions
     int64_t screened = 0;  // samples the method judged at all
     int64_t admitted = 0;
   };

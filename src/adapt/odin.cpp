@@ -90,8 +90,7 @@ class OdinScreen : public Method {
              std::unique_ptr<Method> method)
       : options_(options),
         executor_(executor_of(context)),
-        method_(std::move(method)),
-        update_interval_(context.update_interval) {}
+        method_(std::move(method)) {}
 
   // Flagged or not, the method predicts; window-statistics methods see the
   // images of one call together.
@@ -204,8 +203,7 @@ class OdinScreen : public Method {
       flagged_.push_back(verdict != Verdict::kPending);
   }
 
-  // One flag per sample of the window, and as many not set as images wait. Of a
-  // full window, which a guard saves, the images may be on their way.
+  // One flag per sample of the window, and as many not set as images wait.
   void check_flags(const at::Tensor& stored,
                    const StateArchive& archive) const {
     const auto pending = archive.stored("adapter.pending").item<int64_t>();
@@ -215,7 +213,7 @@ class OdinScreen : public Method {
     const auto zeros = std::count(flag, flag + stored.numel(), 0);
     const auto ones = std::count(flag, flag + stored.numel(), 1);
     if (stored.numel() != pending || zeros + ones != pending ||
-        (pending < update_interval_ && zeros != expected))
+        zeros != expected)
       fail(ErrorKind::kBadFormat, "snapshot",
            "expected \"odin.flagged\" for " + std::to_string(pending) +
                " samples of which " + std::to_string(expected) +
@@ -225,7 +223,6 @@ class OdinScreen : public Method {
   OdinOptions options_;
   std::shared_ptr<const Executor> executor_;
   std::unique_ptr<Method> method_;
-  int64_t update_interval_;
   // Of the window that is filling: whose verdict is not for the update to give.
   std::vector<bool> flagged_;
   Places places_;

@@ -224,11 +224,14 @@ void StateArchive::operator()(const std::string& name, Optimiser& value,
   at_commit([&value, state] { value.set_state(state); });
 }
 
-void StateArchive::commit() {
-  if (saving()) return;
-  if (used_ != origin_->tensors.size())
+void StateArchive::check_all_asked_for() const {
+  if (!saving() && used_ != origin_->tensors.size())
     refuse("expected " + std::to_string(used_) + " tensors, got " +
            std::to_string(origin_->tensors.size()));
+}
+
+void StateArchive::commit() {
+  check_all_asked_for();
   for (const auto& assign : assignments_)
     assign();
 }

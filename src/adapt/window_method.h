@@ -52,7 +52,11 @@ class WindowMethod : public Method {
 
   void exchange(StateArchive& archive) override {
     archive("affine", state_.affine);
-    archive.images("waiting", waiting_, device());
+    // Of a window whose pass is ready the images are saved: update() of another
+    // object makes the pass again.
+    at::Tensor& images =
+        archive.saving() && ready_ ? ready_->pass.images : waiting_;
+    archive.images("waiting", images, device());
   }
 
   ModelState state() const override { return state_; }

@@ -288,8 +288,10 @@ TEST_P(EveryMethod, ASnapshotOfAnotherElementTypeIsRefusedAndChangesNothing) {
 TEST_P(EveryMethod, ASnapshotWithAnImpossibleWindowIsRefused) {
   const auto adapter = make(GetParam());
   const Snapshot before = after_stream(*adapter, 16, 20);
-  for (const int64_t pending : {-1, 16, 1000}) {
+  for (const int64_t pending : {-1, 17, 1000}) {
     Snapshot other = before;
+    other.tensors["adapter.verdicts"] =
+        at::zeros({std::max<int64_t>(pending, 0)}, at::kLong);
     other.tensors["adapter.pending"] = at::full({1}, pending, at::kLong);
     testing::expect_error(
         ErrorKind::kBadFormat,
@@ -297,6 +299,36 @@ TEST_P(EveryMethod, ASnapshotWithAnImpossibleWindowIsRefused) {
         [&] { adapter->restore(other); });
   }
   expect_same(before, adapter->snapshot());
+}
+
+TEST_P(EveryMethod, ASnapshotWithOtherVerdictsThanSamplesIsRefused) {
+  const auto adapter = make(GetParam());
+  const Snapshot before = after_stream(*adapter, 16, 20);
+  for (const at::Tensor& verdicts :
+       {at::zeros({3}, at::kLong), at::zeros({5}, at::kLong),
+        at::full({4}, -1, at::kLong), at::full({4}, kVerdicts, at::kLong)}) {
+    Snapshot other = before;
+    other.tensors["adapter.verdicts"] = verdicts;
+    testing::expect_error(
+        ErrorKind::kBadFormat,
+        "expected \"adapter.verdicts\" on 4 samples of the window",
+        [&] { adapter->restore(other); });
+  }
+  expect_same(before, adapter->snapshot());
+}
+
+// As versions wrote them that kept no verdicts, and no full windows.
+TEST_P(EveryMethod, ASnapshotWithoutVerdictsStillLoads) {
+  const auto old = make(GetParam()), fresh = make(GetParam());
+  Snapshot snapshot = after_stream(*old, 16, 20);
+  snapshot.tensors.erase("adapter.verdicts");
+  fresh->restore(snapshot);
+  const at::Tensor rest = golden_stream().slice(0, 20, 64);
+  EXPECT_TRUE(fresh->step(rest).logits.equal(old->step(rest).logits));
+  expect_same(fresh->snapshot(), old->snapshot());
+
+  snapshot.tensors["adapter.pending"] = at::full({1}, 16, at::kLong);
+  EXPECT_EQ(refusal_of(*fresh, snapshot), ErrorKind::kBadFormat);
 }
 
 TEST_P(EveryMethod, ImagesOfAnotherSizeAreRefusedAndChangeNothing) {

@@ -197,9 +197,9 @@ TEST(Rotta, TheTeacherFollowsEvenWithAnEmptyMemory) {
   RottaOptions options;
   options.teacher_momentum = 0;
   const auto method = make_rotta(tiny_context(), options);
-  for (const auto* counter :
-       {"adapter.pending", "adapter.samples", "adapter.updates"})
-    state.tensors.erase(counter);
+  for (const auto* own : {"adapter.pending", "adapter.samples",
+                          "adapter.updates", "adapter.verdicts"})
+    state.tensors.erase(own);
   auto archive = StateArchive::from(state);
   method->exchange(archive);
   archive.commit();

@@ -17,9 +17,10 @@ namespace sotta {
 struct StepResult {
   at::Tensor logits;  // [N, K] on the model's device
   Prediction prediction;
-  std::vector<Verdict> verdicts;  // one per sample
+  std::vector<Verdict> verdicts;  // one per sample, after the updates
 
-  // One per window that the call filled; often one or none.
+  // One per window that the call filled; often one or none. An update that was
+  // due before the call comes first.
   std::vector<UpdateReport> updates;
 
   // The part of the call that went into updates. A GPU may still be at work on
@@ -66,18 +67,44 @@ class Adapter {
   // has changed then.
   StepResult step(const at::Tensor& images);
 
+  // The halves of step(), for callers that answer now and learn later:
+  // observe() predicts, screens and fills the window, update() learns from a
+  // full one. observe() of every part of a window, then update(), gives the
+  // bits of step() of the same parts.
+  //
+  // observe() takes room() images at most, those up to the window's end. While
+  // an update is due that is none: answers from now on are the updated
+  // network's. The images are the caller's again when it returns. Throws
+  // Error(kInvalid) for more images, and as step() does; nothing has changed
+  // then.
+  Observation observe(const at::Tensor& images);
+
+  // The report's verdicts are those of all samples of the window, as they stand
+  // now. Throws Error(kInvalid) if no update is due.
+  UpdateReport update();
+  bool update_due() const { return room() == 0; }
+  int64_t room() const { return update_interval_ - progress_.pending; }
+
   // step() without the guards, for trial steps that take_back() undoes:
   // guards watch the stream, and a trial is no part of it. Floats out of range
   // are the caller's to avoid: to find them would wait for the device.
   StepResult rehearse(const at::Tensor& images);
 
-  // What step() would predict now. Changes nothing.
+  // What the network predicts now, before an update that is due. Changes
+  // nothing.
   Prediction predict(const at::Tensor& images) const;
 
-  // The whole state, and back. restore() throws Error(kBadFormat) if the
-  // snapshot belongs to another method or network, and changes nothing then.
-  // For the guards the stream begins there: they forget what came before, and
-  // roll back to no earlier state.
+  // The whole state with the guards' history, at any moment, and back:
+  // restored into an adapter with the same network and options, it continues
+  // bit for bit. restore() throws Error(kBadFormat) if the snapshot belongs to
+  // another method or network, and changes nothing then.
+  //
+  // The guards' options may differ: they are no part of a snapshot. Without
+  // guards the history is left out, here and there. For guards that find none
+  // the stream begins at restore(): they forget what came before, and roll back
+  // to no earlier state.
+  //
+  // Snapshots may share tensors; nobody changes them in place.
   Snapshot snapshot() const;
   void restore(const Snapshot& snapshot);
 
@@ -89,7 +116,7 @@ class Adapter {
   // Whether the method has any state that a step could change.
   bool keeps_state() const;
 
-  // Back to the moment it was made.
+  // Back to the moment it was made; the guards forget everything too.
   void reset();
 
   // The network as adapted so far, for export. Shares memory with the adapter:
@@ -99,11 +126,11 @@ class Adapter {
   const Method& method() const { return *method_; }
 
   const std::string& name() const { return name_; }
-  int64_t samples() const { return samples_; }  // seen so far
-  int64_t updates() const { return updates_; }  // applied so far
+  int64_t samples() const { return progress_.samples; }  // seen so far
+  int64_t updates() const { return progress_.updates; }  // applied so far
 
-  // Samples of the window that is filling, 0 at a window's end.
-  int64_t pending() const { return pending_; }
+  // Samples of the window that is filling: 0 after its update.
+  int64_t pending() const { return progress_.pending; }
 
   // Height and width that images must have: those of the first; 0 before it.
   int64_t image_height() const { return height_; }
@@ -118,21 +145,35 @@ class Adapter {
  private:
   class Guard;
 
+  // What the adapter itself counts, beside the method.
+  struct Progress {
+    int64_t pending = 0;  // samples of the window that is filling
+    int64_t samples = 0;
+    int64_t updates = 0;
+    std::vector<Verdict> verdicts;  // on the pending ones
+
+    void exchange(StateArchive& archive);
+  };
+
   at::Device device() const { return model_->source().affine.device(); }
   void check(const at::Tensor& images) const;
   void check_range(const at::Tensor& images) const;
+  Observation take(const at::Tensor& part);
+  UpdateReport learn();
+  void act_on(const std::string& trouble, const Snapshot& before,
+              UpdateReport& report);
   StepResult run(const at::Tensor& images);
-  UpdateReport update_window(StepResult& result);
-  void load(const Snapshot& snapshot, int64_t most_pending,
-            bool keep_survivors = false);
+
+  Snapshot save() const;
+  StateArchive open(const Snapshot& snapshot, Progress& progress,
+                    bool keep_survivors = false) const;
+  void load(const Snapshot& snapshot, bool keep_survivors = false);
 
   std::string name_;
   std::unique_ptr<Method> method_;
   std::shared_ptr<const Classifier> model_;
   int64_t update_interval_;
-  int64_t pending_ = 0;  // samples of the window that is filling
-  int64_t samples_ = 0;
-  int64_t updates_ = 0;
+  Progress progress_;
   int64_t height_ = 0;  // of the images so far; 0 before the first
   int64_t width_ = 0;
   std::unique_ptr<Guard> guard_;  // none if guards are off

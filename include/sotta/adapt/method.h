@@ -67,9 +67,12 @@ struct UpdateReport {
   at::Tensor perturbation_norm;  // of the sharpness step
   at::Tensor parameter_change;   // norm of the change of the norm parameters
 
-  // Verdicts on the window's samples, for methods that decide in the update;
-  // empty for others.
+  // Verdicts on the window's samples. A method that decides before the update
+  // leaves them out; an Adapter's reports have them all.
   std::vector<Verdict> verdicts;
+
+  // What a guard found and did, empty if none tripped. An Adapter's word.
+  std::string guard;
 };
 
 // Of an update that learnt nothing, as the logits of some of the window's
@@ -88,7 +91,8 @@ class Method {
   virtual at::Tensor predict(const at::Tensor& images) const = 0;
 
   // Predicts, and takes what it needs from the images. `completes_window` says
-  // that update() follows at once, so that a pass may serve both.
+  // that update() or drop_window() is the next call to change it, so that a
+  // pass may serve both; these images stay as they are until then.
   virtual Observation observe(const at::Tensor& images,
                               bool completes_window) = 0;
 
@@ -96,15 +100,17 @@ class Method {
   virtual UpdateReport update() = 0;
 
   // Forgets the samples that wait for an update, if any do: a guard has put the
-  // method back to before it. The next sample it is shown is the stream's
-  // `next`-th, counted from 0.
+  // method back to before it, or a snapshot is about to be loaded. The next
+  // sample it is shown is the stream's `next`-th, counted from 0.
   virtual void drop_window(int64_t /*next*/) {}
 
   // The samples its memory holds, by their place in the stream; empty for a
   // method without a memory.
   virtual std::vector<int64_t> memory_samples() const { return {}; }
 
-  // Names every value that changes; see StateArchive.
+  // Names every value that changes; see StateArchive. When it saves it changes
+  // nothing; between observe() of a window's last part and update() it saves
+  // the window's images.
   virtual void exchange(StateArchive& archive) = 0;
 
   // The state that predicts now: what is exported. Shares memory with the

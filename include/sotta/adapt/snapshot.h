@@ -15,8 +15,8 @@
 namespace sotta {
 
 // Everything an adapter has become since it was made: parameters, statistics,
-// optimiser moments, memory, counters, random streams. Restoring it continues
-// the run bit for bit.
+// optimiser moments, memory, counters, random streams, the guards' history.
+// Restoring it continues the run bit for bit.
 struct Snapshot {
   std::string method;  // whose it is
   std::map<std::string, at::Tensor> tensors;
@@ -87,8 +87,12 @@ class StateArchive {
   at::Tensor stored(const std::string& name) const;
   const std::vector<int64_t>& image_shape() const { return image_shape_; }
 
-  // Ends a loading: throws Error(kBadFormat) if the snapshot has anything that
-  // was not asked for, else sets every value. Until then nothing has changed.
+  // Throws Error(kBadFormat) if the snapshot has anything that was not asked
+  // for: what is loaded is then all there is.
+  void check_all_asked_for() const;
+
+  // Ends a loading: the same check, then sets every value. Until then nothing
+  // has changed.
   void commit();
 
  private:

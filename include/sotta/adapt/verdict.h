@@ -2,7 +2,8 @@
 
 namespace sotta {
 
-// What a method made of one sample, beside predicting it.
+// What a method made of one sample, beside predicting it. Snapshots hold them
+// by their place in this list, so new ones come last.
 enum class Verdict {
   kAdmitted,       // entered the memory, or was adapted on
   kPending,        // waits for its window to fill
@@ -15,6 +16,8 @@ enum class Verdict {
   kGuard,          // was adapted on, but a guard took the update back
   kNotFinite,      // its logits, or others of its window, are no numbers
 };
+
+constexpr int kVerdicts = static_cast<int>(Verdict::kNotFinite) + 1;
 
 // "admitted", "low confidence", ...
 const char* to_text(Verdict verdict);

@@ -1,6 +1,7 @@
 #include "sotta/adapt/adapter.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <ATen/ops/aminmax.h>
@@ -221,8 +222,12 @@ Prediction Adapter::predict(const at::Tensor& images) const {
 }
 
 Snapshot Adapter::snapshot() const {
-  return save();
+  Snapshot snapshot = save();
+  if (guard_) add_history(guard_->history(), snapshot);
+  return snapshot;
 }
+
+// All but the guards' history.
 
 Snapshot Adapter::save() const {
   const DeviceWork at_work(device());
@@ -236,14 +241,28 @@ Snapshot Adapter::save() const {
 }
 
 void Adapter::restore(const Snapshot& snapshot) {
-  load(snapshot);
+  const DeviceWork at_work(device());
+  const Snapshot state = without_history(snapshot);
+  std::optional<GuardHistory> history;
+  if (guard_) history = history_of(snapshot, model_->classes());
+  if (history) {  // nothing may be in the way of rolling back later
+    Progress unused;
+    const auto shape = open(state, unused).image_shape();
+    const auto good_shape = open(history->good, unused).image_shape();
+    if (!shape.empty() && !good_shape.empty() && shape != good_shape)
+      fail(ErrorKind::kBadFormat, "snapshot",
+           "expected images of one shape, got " + c10::str(shape) + " and " +
+               c10::str(good_shape));
+  }
+  load(state);
   if (!guard_) return;
+  if (history) return guard_->set_history(std::move(*history));
   guard_->forget();
   guard_->set_good(save());
 }
 
 void Adapter::take_back(const Snapshot& before, bool keep_survivors) {
-  load(before, keep_survivors);
+  load(without_history(before), keep_survivors);
 }
 
 bool Adapter::keeps_state() const {

@@ -29,27 +29,38 @@ void validate(const GuardOptions& options) {
   require_at_least("guard_history", options.history, 1);
 }
 
+Adapter::Guard::Guard(GuardOptions options, int64_t classes)
+    : options_(std::move(options)), classes_(static_cast<size_t>(classes)) {
+  forget();
+}
+
 void Adapter::Guard::observe(const Prediction& part) {
-  current_.class_counts.resize(static_cast<size_t>(classes_));
   const auto labels = part.labels.contiguous();
   const auto* label = labels.data_ptr<int64_t>();
   for (int64_t i = 0; i < labels.numel(); ++i)
-    ++current_.class_counts[static_cast<size_t>(label[i])];
+    ++history_.current[static_cast<size_t>(label[i])];
 }
 
 std::string Adapter::Guard::find_trouble(const UpdateReport& report) {
+  GuardHistory::Window window;
+  window.class_counts =
+      std::exchange(history_.current, std::vector<int64_t>(classes_));
   for (const Verdict verdict : report.verdicts) {
     if (verdict == Verdict::kNotScreened || verdict == Verdict::kPending)
       continue;
-    ++current_.screened;
-    if (verdict == Verdict::kAdmitted) ++current_.admitted;
+    ++window.screened;
+    if (verdict == Verdict::kAdmitted) ++window.admitted;
   }
-  windows_.push_back(std::exchange(current_, {}));
-  if (static_cast<int64_t>(windows_.size()) > options_.history)
-    windows_.pop_front();
-  ++since_good_;
+  history_.windows.push_back(std::move(window));
+  keep_only_the_last_windows();
+  ++history_.since_good;
   const std::string reason = trouble_in_numbers(report);
   return reason.empty() ? trouble_in_history() : reason;
+}
+
+void Adapter::Guard::keep_only_the_last_windows() {
+  while (static_cast<int64_t>(history_.windows.size()) > options_.history)
+    history_.windows.pop_front();
 }
 
 std::string Adapter::Guard::trouble_in_numbers(
@@ -82,10 +93,11 @@ std::string Adapter::Guard::trouble_in_numbers(
 }
 
 std::string Adapter::Guard::trouble_in_history() const {
-  if (static_cast<int64_t>(windows_.size()) < options_.history) return "";
-  Window sum;
-  sum.class_counts.resize(static_cast<size_t>(classes_));
-  for (const auto& window : windows_) {
+  if (static_cast<int64_t>(history_.windows.size()) < options_.history)
+    return "";
+  GuardHistory::Window sum;
+  sum.class_counts.resize(classes_);
+  for (const auto& window : history_.windows) {
     sum.screened += window.screened;
     sum.admitted += window.admitted;
     for (size_t c = 0; c < sum.class_counts.size(); ++c)
@@ -111,14 +123,19 @@ std::string Adapter::Guard::trouble_in_history() const {
 }
 
 void Adapter::Guard::set_good(Snapshot snapshot) {
-  good_ = std::move(snapshot);
-  since_good_ = 0;
+  history_.good = std::move(snapshot);
+  history_.since_good = 0;
 }
 
 void Adapter::Guard::forget() {
-  windows_.clear();
-  current_ = {};
-  since_good_ = 0;
+  history_.windows.clear();
+  history_.current.assign(classes_, 0);
+  history_.since_good = 0;
+}
+
+void Adapter::Guard::set_history(GuardHistory history) {
+  history_ = std::move(history);
+  keep_only_the_last_windows();  // another's may be longer
 }
 
 }  // namespace sotta

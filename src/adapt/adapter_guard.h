@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "sotta/adapt/adapter.h"
+
+#include "adapt/guard_history.h"
 
 namespace sotta {
 
@@ -15,8 +15,7 @@ namespace sotta {
 // window.
 class Adapter::Guard {
  public:
-  Guard(GuardOptions options, int64_t classes)
-      : options_(std::move(options)), classes_(classes) {}
+  Guard(GuardOptions options, int64_t classes);
 
   const GuardOptions& options() const { return options_; }
 
@@ -27,29 +26,28 @@ class Adapter::Guard {
   std::string find_trouble(const UpdateReport& report);
 
   // Whether enough windows passed without trouble since the last good snapshot.
-  bool due_for_snapshot() const { return since_good_ >= options_.history; }
+  bool due_for_snapshot() const {
+    return history_.since_good >= options_.history;
+  }
   void set_good(Snapshot snapshot);
-  const Snapshot& good() const { return good_; }
+  const Snapshot& good() const { return history_.good; }
 
-  // Starts the history afresh, after a trip or a restored snapshot.
+  // Starts the history afresh, after a trip or a restored snapshot without one.
+  // The good snapshot stays.
   void forget();
 
- private:
-  struct Window {
-    std::vector<int64_t> class_counts;  // of the predictions
-    int64_t screened = 0;  // samples the method judged at all
-    int64_t admitted = 0;
-  };
+  // Goes on with another's, or its own of another time.
+  const GuardHistory& history() const { return history_; }
+  void set_history(GuardHistory history);
 
+ private:
+  void keep_only_the_last_windows();
   std::string trouble_in_numbers(const UpdateReport& report) const;
   std::string trouble_in_history() const;
 
   GuardOptions options_;
-  int64_t classes_;
-  Window current_;
-  std::deque<Window> windows_;
-  Snapshot good_;
-  int64_t since_good_ = 0;
+  size_t classes_;
+  GuardHistory history_;
 };
 
 }  // namespace sotta

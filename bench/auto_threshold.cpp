@@ -5,11 +5,12 @@
 #include <cstdio>
 #include <string>
 
-#include "sotta/adapt/confidence_threshold.h"
 #include "sotta/core/error.h"
-#include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/models/weights.h"
+
+#include "adapt/methods/confidence_threshold.h"
+#include "data/sets/catalog.h"
 
 namespace sotta::bench {
 namespace {

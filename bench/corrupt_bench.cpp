@@ -13,9 +13,10 @@
 #include <ATen/ops/arange.h>
 #include <benchmark/benchmark.h>
 
-#include "sotta/core/stopwatch.h"
 #include "sotta/core/threads.h"
 #include "sotta/corrupt/corruption.h"
+
+#include "core/stopwatch.h"
 
 namespace sotta::bench {
 namespace {

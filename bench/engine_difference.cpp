@@ -11,12 +11,13 @@
 #include <ATen/TensorOperators.h>
 
 #include "sotta/core/threads.h"
-#include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/engine/engine.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
+
+#include "data/sets/catalog.h"
 
 namespace {
 

@@ -13,7 +13,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/randint.h>
 
-#include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
 #include "sotta/nn/gradient.h"
@@ -21,6 +20,7 @@
 
 #include "bench/paired.h"
 #include "bench/random_network.h"
+#include "core/allocator.h"
 
 namespace {
 

@@ -13,13 +13,13 @@
 #include <ATen/ops/randint.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/allocator.h"
-#include "sotta/core/peak_memory.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
 
 #include "bench/paired.h"
 #include "bench/random_network.h"
+#include "core/allocator.h"
+#include "core/peak_memory.h"
 #include "engine/simd_target.h"
 
 namespace {

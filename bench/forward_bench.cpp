@@ -9,13 +9,13 @@
 #include <benchmark/benchmark.h>
 #include <c10/core/InferenceMode.h>
 
-#include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
 
 #include "bench/bare_resnet18.h"
 #include "bench/paired.h"
 #include "bench/random_network.h"
+#include "core/allocator.h"
 
 namespace sotta::bench {
 namespace {

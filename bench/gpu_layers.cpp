@@ -11,14 +11,14 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
-#include "sotta/nn/convolution.h"
-#include "sotta/nn/cuda_graph.h"
 #include "sotta/nn/device.h"
 #include "sotta/nn/precision.h"
-#include "sotta/nn/random_tensor.h"
-#include "sotta/nn/tuned_convolutions.h"
 
 #include "bench/paired.h"
+#include "nn/convolution.h"
+#include "nn/cuda_graph.h"
+#include "nn/random_tensor.h"
+#include "nn/tuned_convolutions.h"
 
 namespace sotta::bench {
 namespace {

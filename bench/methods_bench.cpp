@@ -13,12 +13,12 @@
 #include <c10/core/InferenceMode.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/allocator.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
 
 #include "bench/paired.h"
 #include "bench/random_network.h"
+#include "core/allocator.h"
 
 namespace sotta::bench {
 namespace {

@@ -4,7 +4,8 @@
 #include <string>
 
 #include "sotta/core/rng.h"
-#include "sotta/models/resnet.h"
+
+#include "models/resnet.h"
 
 namespace sotta::bench {
 

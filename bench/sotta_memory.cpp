@@ -6,11 +6,11 @@
 #include <ATen/ops/randint.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/allocator.h"
-#include "sotta/core/peak_memory.h"
 #include "sotta/core/threads.h"
 
 #include "bench/random_network.h"
+#include "core/allocator.h"
+#include "core/peak_memory.h"
 
 int main() {
   using namespace sotta;  // a program of its own

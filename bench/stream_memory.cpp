@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "sotta/core/error.h"
-#include "sotta/core/peak_memory.h"
 #include "sotta/core/threads.h"
-#include "sotta/data/image_folder.h"
 #include "sotta/stream/stream.h"
+
+#include "core/peak_memory.h"
+#include "data/sets/image_folder.h"
 
 namespace {
 

@@ -47,7 +47,8 @@ function(sotta_add_module name)
   target_sources(sotta_${name} PUBLIC FILE_SET HEADERS
     BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${ARG_HEADERS})
   target_compile_features(sotta_${name} PUBLIC cxx_std_17)
-  target_include_directories(sotta_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  # Headers that are not installed lie beside the sources; modules above may use them.
+  target_include_directories(sotta_${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
   list(TRANSFORM ARG_DEPENDS PREPEND "sotta::")
   target_link_libraries(sotta_${name} PUBLIC ${ARG_DEPENDS} $<$<BOOL:${ARG_TORCH}>:sotta::torch>)
   set_target_properties(sotta_${name} PROPERTIES

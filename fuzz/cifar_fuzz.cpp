@@ -1,5 +1,4 @@
-#include "sotta/data/cifar.h"
-
+#include "data/sets/cifar.h"
 #include "fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-#include "data/image_codec.h"
+#include "data/images/image_codec.h"
 #include "fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,4 @@
-#include "sotta/data/npy.h"
-
+#include "data/formats/npy.h"
 #include "fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 #include <cstdlib>
 
-#include "data/pickle.h"
+#include "data/torch/pickle.h"
 #include "fuzz/fuzz_input.h"
 
 // Every reference in the table must lead into it.

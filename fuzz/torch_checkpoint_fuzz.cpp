@@ -1,5 +1,4 @@
-#include "sotta/data/torch_checkpoint.h"
-
+#include "data/torch/torch_checkpoint.h"
 #include "fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-#include "data/zip_archive.h"
+#include "data/formats/zip_archive.h"
 #include "fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -25,14 +25,14 @@ def read_modules():
 
 
 def includes(modules):
-    """Every #include of a module: (file, line number, module, included, private, text)."""
+    """Every #include of a module: (file, line number, module, included, text)."""
     for module in modules:
         for folder in (root / "include/sotta" / module, root / "src" / module):
             for file in sorted(folder.rglob("*.[hc]*")):
                 for number, line in enumerate(file.read_text().splitlines(), 1):
                     found = re.match(r'#include "(sotta/)?(\w+)/', line)
                     if found and found[2] in modules:
-                        yield file, number, module, found[2], not found[1], line[10:-1]
+                        yield file, number, module, found[2], line[10:-1]
 
 
 def reachable(modules, module):
@@ -45,9 +45,14 @@ def reachable(modules, module):
     return seen
 
 
+def is_hidden(file, text):
+    """Whether an installed header includes one that is not installed."""
+    return file.is_relative_to(root / "include") and not text.startswith("sotta/")
+
+
 def violations(modules):
-    for file, number, module, included, private, text in includes(modules):
-        if included not in reachable(modules, module) or (private and included != module):
+    for file, number, module, included, text in includes(modules):
+        if included not in reachable(modules, module) or is_hidden(file, text):
             yield f"{file.relative_to(root)}:{number}: {module} may not include {text}"
 
 
@@ -58,7 +63,7 @@ def height(below, module):
 def draw(modules):
     """A line per module, the highest first: what its files include directly."""
     below = {module: set() for module in modules}
-    for _, _, module, included, _, _ in includes(modules):
+    for _, _, module, included, _ in includes(modules):
         if included != module:
             below[module].add(included)
     order = sorted(modules, key=lambda module: (-height(below, module), module))

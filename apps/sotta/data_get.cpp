@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/error.h"
-#include "sotta/core/output_place.h"
-#include "sotta/data/cifar_sheet.h"
-#include "sotta/data/dataset_files.h"
 #include "sotta/data/image.h"
 
 #include "child_process.h"
+#include "core/output_place.h"
+#include "data/sets/cifar_sheet.h"
+#include "data/sets/dataset_files.h"
 #include "progress_bar.h"
 #include "staging_folder.h"
 

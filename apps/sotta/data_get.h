@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "sotta/data/catalog.h"
+#include "data/sets/catalog.h"
 
 namespace sotta::cli {
 

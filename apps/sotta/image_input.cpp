@@ -13,10 +13,10 @@
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 #include "sotta/data/image.h"
-#include "sotta/data/npy.h"
-#include "sotta/data/resize.h"
-#include "sotta/data/tensor.h"
 
+#include "data/formats/npy.h"
+#include "data/images/resize.h"
+#include "data/tensor.h"
 #include "progress_bar.h"
 
 namespace sotta::cli {

@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 #include "sotta/core/error.h"
-#include "sotta/models/torchscript.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
+
+#include "models/torchscript.h"
 
 namespace sotta::cli {
 namespace {

@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/options.h"
-#include "sotta/core/output_place.h"
+
+#include "core/output_place.h"
 
 namespace sotta::cli {
 namespace {

@@ -9,15 +9,15 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sotta/core/allocator.h"
 #include "sotta/core/error.h"
 #include "sotta/core/log.h"
 #include "sotta/core/options.h"
 #include "sotta/core/version.h"
-#include "sotta/nn/out_of_memory.h"
 
 #include "commands.h"
+#include "core/allocator.h"
 #include "flags.h"
+#include "nn/out_of_memory.h"
 #include "standard_streams.h"
 #include "usage_error.h"
 

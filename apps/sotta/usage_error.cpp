@@ -6,7 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include "sotta/core/error.h"
-#include "sotta/core/nearest_name.h"
+
+#include "core/nearest_name.h"
 
 namespace sotta::cli {
 namespace {

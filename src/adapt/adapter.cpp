@@ -9,12 +9,12 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
-#include "sotta/core/stopwatch.h"
-#include "sotta/nn/device_work.h"
 
 #include "adapt/adapter_guard.h"
+#include "core/checks.h"
+#include "core/stopwatch.h"
+#include "nn/device_work.h"
 
 namespace sotta {
 namespace {

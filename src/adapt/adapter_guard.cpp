@@ -7,8 +7,9 @@
 
 #include <ATen/ops/stack.h>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/options.h"
+
+#include "core/checks.h"
 
 namespace sotta {
 namespace {

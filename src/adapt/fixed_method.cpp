@@ -2,9 +2,8 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "sotta/engine/recurring_work.h"
-
 #include "adapt/answer.h"
+#include "engine/recurring_work.h"
 
 namespace sotta {
 namespace {

@@ -3,10 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "sotta/engine/recurring_work.h"
-
 #include "adapt/gradient_step.h"
 #include "adapt/window_method.h"
+#include "engine/recurring_work.h"
 
 namespace sotta {
 namespace {

@@ -2,17 +2,17 @@
 
 #include <utility>
 
-#include "sotta/adapt/bn_stats.h"
-#include "sotta/adapt/cotta.h"
-#include "sotta/adapt/eata.h"
-#include "sotta/adapt/lame.h"
-#include "sotta/adapt/pseudo_label.h"
-#include "sotta/adapt/rotta.h"
-#include "sotta/adapt/sar.h"
-#include "sotta/adapt/sotta.h"
-#include "sotta/adapt/source.h"
-#include "sotta/adapt/tent.h"
-#include "sotta/core/registry.h"
+#include "adapt/methods/bn_stats.h"
+#include "adapt/methods/cotta.h"
+#include "adapt/methods/eata.h"
+#include "adapt/methods/lame.h"
+#include "adapt/methods/pseudo_label.h"
+#include "adapt/methods/rotta.h"
+#include "adapt/methods/sar.h"
+#include "adapt/methods/sotta.h"
+#include "adapt/methods/source.h"
+#include "adapt/methods/tent.h"
+#include "core/registry.h"
 
 namespace sotta {
 namespace {

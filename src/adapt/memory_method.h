@@ -5,10 +5,10 @@
 #include <ATen/core/Tensor.h>
 
 #include "sotta/adapt/method.h"
-#include "sotta/engine/recurring_work.h"
 
 #include "adapt/answer.h"
-#include "adapt/image_memory.h"
+#include "adapt/memory/image_memory.h"
+#include "engine/recurring_work.h"
 
 namespace sotta {
 

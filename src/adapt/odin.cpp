@@ -8,10 +8,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/pixels.h"
+
+#include "core/checks.h"
+#include "nn/pixels.h"
 
 namespace sotta {
 namespace {

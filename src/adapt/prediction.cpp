@@ -4,8 +4,9 @@
 
 #include <ATen/ops/stack.h>
 
-#include "sotta/nn/logit_rows.h"
 #include "sotta/nn/losses.h"
+
+#include "nn/logit_rows.h"
 
 namespace sotta {
 

@@ -4,9 +4,9 @@
 
 #include "sotta/core/error.h"
 #include "sotta/data/safetensors.h"
-#include "sotta/data/tensor.h"
 
 #include "adapt/bit_cast.h"
+#include "data/tensor.h"
 
 namespace sotta {
 namespace {

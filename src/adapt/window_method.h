@@ -11,7 +11,7 @@
 #include "sotta/adapt/method.h"
 #include "sotta/nn/gradient.h"
 
-#include "adapt/images.h"
+#include "adapt/memory/images.h"
 
 namespace sotta {
 

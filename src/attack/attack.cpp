@@ -2,12 +2,12 @@
 
 #include <ATen/ops/zeros_like.h>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 
 #include "attack/sign_ascent.h"
 #include "attack/trial_updates.h"
+#include "core/checks.h"
 
 namespace sotta {
 namespace {

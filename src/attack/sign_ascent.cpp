@@ -7,8 +7,9 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/pixels.h"
-#include "sotta/nn/upload.h"
+
+#include "nn/pixels.h"
+#include "nn/upload.h"
 
 namespace sotta {
 namespace {

@@ -1,4 +1,4 @@
-#include "sotta/core/allocator.h"
+#include "core/allocator.h"
 
 #include <climits>
 

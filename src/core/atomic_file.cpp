@@ -1,4 +1,4 @@
-#include "sotta/core/atomic_file.h"
+#include "core/atomic_file.h"
 
 #include <atomic>
 #include <cerrno>
@@ -11,7 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "sotta/core/output_place.h"
+#include "core/output_place.h"
 
 namespace sotta {
 namespace {

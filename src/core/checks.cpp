@@ -1,4 +1,4 @@
-#include "sotta/core/checks.h"
+#include "core/checks.h"
 
 #include <cmath>
 

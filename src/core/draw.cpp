@@ -1,4 +1,4 @@
-#include "sotta/core/draw.h"
+#include "core/draw.h"
 
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-#include "sotta/core/nearest_name.h"
+#include "core/nearest_name.h"
 
 #include <algorithm>
 #include <numeric>

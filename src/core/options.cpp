@@ -5,7 +5,8 @@
 #include <system_error>
 
 #include "sotta/core/error.h"
-#include "sotta/core/nearest_name.h"
+
+#include "core/nearest_name.h"
 
 namespace sotta {
 namespace {

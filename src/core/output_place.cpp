@@ -1,9 +1,10 @@
-#include "sotta/core/output_place.h"
+#include "core/output_place.h"
 
 #include <system_error>
 
-#include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
+
+#include "core/atomic_file.h"
 
 namespace sotta {
 

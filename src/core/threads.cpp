@@ -9,7 +9,7 @@
 
 #include <sched.h>
 
-#include "sotta/core/checks.h"
+#include "core/checks.h"
 
 namespace sotta {
 

@@ -1,4 +1,4 @@
-#include "sotta/corrupt/contact_sheet.h"
+#include "corrupt/contact_sheet.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,9 +8,9 @@
 #include <ATen/ops/stack.h>
 
 #include "sotta/core/error.h"
-#include "sotta/data/tensor.h"
 
 #include "corrupt/bitmap_text.h"
+#include "data/tensor.h"
 
 namespace sotta {
 namespace {

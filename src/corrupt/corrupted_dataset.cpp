@@ -1,12 +1,13 @@
-#include "sotta/corrupt/corrupted_dataset.h"
+#include "corrupt/corrupted_dataset.h"
 
 #include <utility>
 
 #include "sotta/core/error.h"
-#include "sotta/data/catalog.h"
-#include "sotta/data/dataset_files.h"
-#include "sotta/data/npy.h"
-#include "sotta/data/tensor.h"
+
+#include "data/formats/npy.h"
+#include "data/sets/catalog.h"
+#include "data/sets/dataset_files.h"
+#include "data/tensor.h"
 
 namespace sotta {
 namespace {

@@ -12,9 +12,9 @@
 #include "sotta/core/rng.h"
 #include "sotta/core/threads.h"
 
-#include "corrupt/draws.h"
-#include "corrupt/jpeg_round_trip.h"
-#include "corrupt/kind.h"
+#include "corrupt/filters/draws.h"
+#include "corrupt/filters/jpeg_round_trip.h"
+#include "corrupt/kinds/kind.h"
 
 namespace sotta {
 namespace {

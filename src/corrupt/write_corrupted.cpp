@@ -1,12 +1,13 @@
-#include "sotta/corrupt/write_corrupted.h"
+#include "corrupt/write_corrupted.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "sotta/core/error.h"
-#include "sotta/data/npy.h"
-#include "sotta/data/npy_writer.h"
-#include "sotta/data/tensor.h"
+
+#include "data/formats/npy.h"
+#include "data/formats/npy_writer.h"
+#include "data/tensor.h"
 
 namespace sotta {
 namespace {

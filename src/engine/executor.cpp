@@ -3,9 +3,10 @@
 #include <utility>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/download.h"
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/upload.h"
+
+#include "nn/download.h"
+#include "nn/upload.h"
 
 namespace sotta {
 

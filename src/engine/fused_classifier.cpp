@@ -2,12 +2,11 @@
 
 #include <ATen/ops/linear.h>
 
-#include "sotta/models/pixel_input.h"
-
 #include "engine/fused.h"
 #include "engine/network_function.h"
 #include "engine/network_layout.h"
 #include "engine/simd_target.h"
+#include "models/pixel_input.h"
 
 namespace sotta::engine {
 namespace {

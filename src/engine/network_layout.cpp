@@ -4,9 +4,9 @@
 #include <string>
 
 #include "sotta/core/error.h"
-#include "sotta/models/resnet.h"
 
 #include "engine/planes.h"
+#include "models/resnet.h"
 
 namespace sotta::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sotta/nn/batch_norm.h"
+#include "nn/batch_norm.h"
 
 namespace sotta::engine {
 

@@ -1,4 +1,4 @@
-#include "sotta/engine/recurring_work.h"
+#include "engine/recurring_work.h"
 
 #include <ATen/ops/stack.h>
 

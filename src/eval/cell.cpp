@@ -3,8 +3,9 @@
 #include <set>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/eval/begin_record.h"
 #include "sotta/stream/scenario.h"
+
+#include "eval/begin_record.h"
 
 namespace sotta {
 namespace {

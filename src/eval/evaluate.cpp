@@ -4,13 +4,12 @@
 
 #include <c10/core/InferenceMode.h>
 
-#include "sotta/core/checks.h"
-#include "sotta/core/stopwatch.h"
-#include "sotta/nn/device_work.h"
-#include "sotta/nn/upload.h"
-
+#include "core/checks.h"
+#include "core/stopwatch.h"
 #include "eval/accuracy_note.h"
 #include "eval/check_fit.h"
+#include "nn/device_work.h"
+#include "nn/upload.h"
 
 namespace sotta {
 namespace {

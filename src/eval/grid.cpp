@@ -8,8 +8,9 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
 #include "sotta/corrupt/corruption.h"
-#include "sotta/data/catalog.h"
 #include "sotta/stream/scenario.h"
+
+#include "data/sets/catalog.h"
 
 namespace sotta {
 namespace {

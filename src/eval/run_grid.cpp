@@ -12,9 +12,10 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
-#include "sotta/nn/device_queue.h"
-#include "sotta/nn/out_of_memory.h"
-#include "sotta/record/run_identity.h"
+
+#include "nn/device_queue.h"
+#include "nn/out_of_memory.h"
+#include "record/run_identity.h"
 
 namespace sotta {
 namespace {

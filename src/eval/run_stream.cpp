@@ -1,16 +1,16 @@
 #include "sotta/eval/run_stream.h"
 
 #include "sotta/core/error.h"
-#include "sotta/core/peak_memory.h"
-#include "sotta/core/stopwatch.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/device_work.h"
-#include "sotta/nn/upload.h"
 
+#include "core/peak_memory.h"
+#include "core/stopwatch.h"
 #include "eval/accuracy_note.h"
 #include "eval/check_fit.h"
 #include "eval/gradient_probe.h"
 #include "eval/stream_tally.h"
+#include "nn/device_work.h"
+#include "nn/upload.h"
 
 namespace sotta {
 namespace {

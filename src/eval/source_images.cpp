@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sotta/core/draw.h"
+#include "core/draw.h"
 
 namespace sotta {
 

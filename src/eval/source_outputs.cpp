@@ -7,10 +7,11 @@
 #include <ATen/ops/cat.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/stopwatch.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/device_work.h"
-#include "sotta/nn/upload.h"
+
+#include "core/stopwatch.h"
+#include "nn/device_work.h"
+#include "nn/upload.h"
 
 namespace sotta {
 namespace {

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "sotta/core/error.h"
-#include "sotta/record/run_identity.h"
+
+#include "record/run_identity.h"
 
 namespace sotta {
 namespace {

@@ -6,9 +6,10 @@
 #include <ATen/core/Tensor.h>
 
 #include "sotta/adapt/adapter.h"
-#include "sotta/eval/metrics.h"
 #include "sotta/record/run_record.h"
 #include "sotta/stream/stream_plan.h"
+
+#include "eval/metrics.h"
 
 namespace sotta {
 

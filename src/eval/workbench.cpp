@@ -6,20 +6,20 @@
 #include <ATen/Parallel.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
-#include "sotta/data/catalog.h"
 #include "sotta/engine/open_model.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/device_queue.h"
-#include "sotta/nn/device_work.h"
 #include "sotta/stream/scenario.h"
 
+#include "core/checks.h"
+#include "data/sets/catalog.h"
 #include "eval/check_fit.h"
 #include "eval/model_checksum.h"
 #include "eval/shared_cache.h"
 #include "eval/source_images.h"
 #include "eval/source_outputs.h"
+#include "nn/device_queue.h"
+#include "nn/device_work.h"
 
 namespace sotta {
 namespace {

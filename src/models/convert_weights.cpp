@@ -1,4 +1,4 @@
-#include "sotta/models/convert_weights.h"
+#include "models/convert_weights.h"
 
 #include <string_view>
 #include <system_error>
@@ -7,8 +7,9 @@
 
 #include "sotta/core/error.h"
 #include "sotta/data/safetensors.h"
-#include "sotta/data/tensor.h"
-#include "sotta/data/weights_file.h"
+
+#include "data/formats/weights_file.h"
+#include "data/tensor.h"
 
 namespace sotta {
 namespace {

@@ -1,10 +1,11 @@
-#include "sotta/models/pixel_input.h"
+#include "models/pixel_input.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/pixels.h"
+
+#include "nn/pixels.h"
 
 namespace sotta {
 

@@ -1,4 +1,4 @@
-#include "sotta/models/resnet.h"
+#include "models/resnet.h"
 
 #include <cmath>
 #include <cstdint>
@@ -13,13 +13,13 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
-#include "sotta/models/pixel_input.h"
-#include "sotta/nn/convolution.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/norm_relu.h"
-#include "sotta/nn/pixels.h"
 
+#include "models/pixel_input.h"
 #include "models/resnet_plan.h"
+#include "nn/convolution.h"
+#include "nn/norm_relu.h"
+#include "nn/pixels.h"
 
 namespace sotta {
 namespace {

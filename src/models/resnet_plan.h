@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "sotta/models/model_state.h"
-#include "sotta/models/resnet.h"
+
+#include "models/resnet.h"
 
 namespace sotta {
 

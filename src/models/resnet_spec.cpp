@@ -1,6 +1,7 @@
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
-#include "sotta/models/resnet.h"
+
+#include "models/resnet.h"
 
 namespace sotta {
 namespace {

@@ -1,4 +1,4 @@
-#include "sotta/models/torchscript.h"
+#include "models/torchscript.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,11 +13,11 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "sotta/core/error.h"
-#include "sotta/data/torchscript_archive.h"
-#include "sotta/models/pixel_input.h"
-#include "sotta/nn/out_of_memory.h"
 
+#include "data/torch/torchscript_archive.h"
+#include "models/pixel_input.h"
 #include "models/torchscript_graph.h"
+#include "nn/out_of_memory.h"
 
 namespace sotta {
 namespace {

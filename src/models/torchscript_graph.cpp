@@ -14,8 +14,9 @@
 #include <torch/csrc/jit/runtime/custom_operator.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/batch_norm.h"
-#include "sotta/nn/out_of_memory.h"
+
+#include "nn/batch_norm.h"
+#include "nn/out_of_memory.h"
 
 namespace sotta {
 namespace {

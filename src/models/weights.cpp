@@ -7,11 +7,11 @@
 #include <ATen/ops/cat.h>
 
 #include "sotta/core/error.h"
-#include "sotta/data/tensor.h"
-#include "sotta/models/resnet.h"
-#include "sotta/models/torchscript.h"
 
+#include "data/tensor.h"
+#include "models/resnet.h"
 #include "models/resnet_plan.h"
+#include "models/torchscript.h"
 
 namespace sotta {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "sotta/nn/augment.h"
+#include "nn/augment.h"
 
 namespace sotta {
 

@@ -1,4 +1,4 @@
-#include "sotta/nn/augment.h"
+#include "nn/augment.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +9,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/random_tensor.h"
 
 #include "nn/affine_view.h"
 #include "nn/colour_jitter.h"
 #include "nn/gaussian_blur.h"
+#include "nn/random_tensor.h"
 
 namespace sotta {
 namespace {

@@ -1,4 +1,4 @@
-#include "sotta/nn/batch_norm.h"
+#include "nn/batch_norm.h"
 
 #include <ATen/ops/batch_norm.h>
 

@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "sotta/nn/batch_norm.h"
+#include "nn/batch_norm.h"
 
 namespace sotta {
 

@@ -1,10 +1,10 @@
-#include "sotta/nn/captured_function.h"
+#include "nn/captured_function.h"
 
 #include <utility>
 
 #include <ATen/ops/empty_like.h>
 
-#include "sotta/nn/cuda_graph.h"
+#include "nn/cuda_graph.h"
 
 namespace sotta {
 namespace {

@@ -1,4 +1,4 @@
-#include "sotta/nn/convolution.h"
+#include "nn/convolution.h"
 
 #include <array>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "sotta/nn/cuda_graph.h"
+#include "nn/cuda_graph.h"
 
 #include <atomic>
 #include <exception>
@@ -17,8 +17,9 @@
 #include "sotta/core/error.h"
 #include "sotta/core/log.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/device_work.h"
-#include "sotta/nn/out_of_memory.h"
+
+#include "nn/device_work.h"
+#include "nn/out_of_memory.h"
 
 namespace sotta {
 namespace {

@@ -1,7 +1,7 @@
 // For a LibTorch without CUDA.
 #include <utility>
 
-#include "sotta/nn/cuda_graph.h"
+#include "nn/cuda_graph.h"
 
 namespace sotta {
 

@@ -1,4 +1,4 @@
-#include "sotta/nn/device_queue.h"
+#include "nn/device_queue.h"
 
 #include <atomic>
 

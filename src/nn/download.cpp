@@ -1,4 +1,4 @@
-#include "sotta/nn/download.h"
+#include "nn/download.h"
 
 #include <cstdint>
 

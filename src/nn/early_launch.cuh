@@ -6,7 +6,7 @@
 #include <c10/cuda/CUDAException.h>
 #include <cuda_runtime_api.h>
 
-#include "sotta/nn/device_queue.h"
+#include "nn/device_queue.h"
 
 // Kernels that begin while the one in front of them ends, which hides some of
 // what a launch takes. Code for GPUs before compute capability 9.0 starts as

@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "sotta/nn/norm_relu.h"
+#include "nn/norm_relu.h"
 
 namespace sotta {
 

@@ -8,7 +8,8 @@
 #endif
 
 #include "sotta/core/error.h"
-#include "sotta/nn/out_of_memory.h"
+
+#include "nn/out_of_memory.h"
 
 namespace sotta {
 namespace {

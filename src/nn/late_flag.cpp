@@ -1,4 +1,4 @@
-#include "sotta/nn/late_flag.h"
+#include "nn/late_flag.h"
 
 #include <ATen/ops/zeros.h>
 

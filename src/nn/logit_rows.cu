@@ -6,8 +6,7 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
-#include "sotta/nn/logit_rows.h"
-
+#include "nn/logit_rows.h"
 #include "nn/logit_rows_kernels.cuh"
 
 namespace sotta {

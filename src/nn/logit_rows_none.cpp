@@ -1,5 +1,6 @@
 #include "sotta/core/error.h"
-#include "sotta/nn/logit_rows.h"
+
+#include "nn/logit_rows.h"
 
 namespace sotta {
 namespace {

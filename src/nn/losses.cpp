@@ -8,7 +8,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/logit_rows.h"
+
+#include "nn/logit_rows.h"
 
 namespace sotta {
 namespace {

@@ -7,8 +7,7 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/util/BFloat16.h>
 
-#include "sotta/nn/device_queue.h"
-
+#include "nn/device_queue.h"
 #include "nn/early_launch.cuh"
 #include "nn/norm_arguments.cuh"
 #include "nn/norm_grid.h"

@@ -2,8 +2,7 @@
 
 #include <cstdint>
 
-#include "sotta/nn/batch_norm.h"
-
+#include "nn/batch_norm.h"
 #include "nn/pack.cuh"
 
 // What the kernels of norm_rows_kernels.cuh and norm_grid_kernels.cuh do to a

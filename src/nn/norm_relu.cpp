@@ -1,4 +1,4 @@
-#include "sotta/nn/norm_relu.h"
+#include "nn/norm_relu.h"
 
 #include <ATen/TensorOperators.h>
 

@@ -1,4 +1,4 @@
-#include "sotta/nn/out_of_memory.h"
+#include "nn/out_of_memory.h"
 
 #include <new>
 

@@ -1,4 +1,4 @@
-#include "sotta/nn/picked_rows.h"
+#include "nn/picked_rows.h"
 
 #include <string>
 
@@ -6,9 +6,9 @@
 #include <ATen/ops/tensor.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/upload.h"
 
 #include "nn/picking_kernel.h"
+#include "nn/upload.h"
 
 namespace sotta {
 namespace {

@@ -6,9 +6,8 @@
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/BFloat16.h>
 
-#include "sotta/nn/pixels.h"
-
 #include "nn/pack.cuh"
+#include "nn/pixels.h"
 
 namespace sotta {
 namespace {

@@ -1,5 +1,6 @@
 #include "sotta/core/error.h"
-#include "sotta/nn/pixels.h"
+
+#include "nn/pixels.h"
 
 namespace sotta {
 

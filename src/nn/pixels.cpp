@@ -1,4 +1,4 @@
-#include "sotta/nn/pixels.h"
+#include "nn/pixels.h"
 
 namespace sotta {
 

@@ -1,4 +1,4 @@
-#include "sotta/nn/random_tensor.h"
+#include "nn/random_tensor.h"
 
 #include <algorithm>
 

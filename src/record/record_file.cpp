@@ -4,7 +4,8 @@
 #include <fstream>
 
 #include "sotta/core/error.h"
-#include "sotta/core/output_place.h"
+
+#include "core/output_place.h"
 
 namespace sotta {
 namespace {

@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "sotta/core/error.h"
-#include "sotta/core/output_place.h"
 #include "sotta/core/version.h"
 #include "sotta/record/record_file.h"
-#include "sotta/record/run_identity.h"
+
+#include "core/output_place.h"
+#include "record/run_identity.h"
 
 namespace sotta {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "sotta/report/report.h"
 
-#include "report/average.h"
-#include "report/change.h"
 #include "report/names.h"
-#include "report/number_text.h"
+#include "report/tables/average.h"
+#include "report/tables/change.h"
+#include "report/tables/number_text.h"
 
 namespace sotta {
 namespace {

@@ -2,13 +2,13 @@
 
 #include "sotta/report/report.h"
 
-#include "report/accuracy_tables.h"
-#include "report/cost_table.h"
-#include "report/figures.h"
-#include "report/list_text.h"
-#include "report/number_text.h"
+#include "report/figures/figures.h"
 #include "report/run_groups.h"
-#include "report/screening_tables.h"
+#include "report/tables/accuracy_tables.h"
+#include "report/tables/cost_table.h"
+#include "report/tables/number_text.h"
+#include "report/tables/screening_tables.h"
+#include "report/writers/list_text.h"
 
 namespace sotta {
 namespace {

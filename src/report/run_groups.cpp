@@ -6,9 +6,9 @@
 #include <sstream>
 #include <tuple>
 
-#include "report/list_text.h"
 #include "report/names.h"
 #include "report/run_settings.h"
+#include "report/writers/list_text.h"
 
 namespace sotta {
 namespace {

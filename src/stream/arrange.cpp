@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "sotta/core/draw.h"
+#include "core/draw.h"
 
 namespace sotta {
 namespace {

@@ -9,7 +9,8 @@
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 #include "sotta/data/array.h"
-#include "sotta/data/resize.h"
+
+#include "data/images/resize.h"
 
 namespace sotta {
 namespace {

@@ -1,4 +1,4 @@
-#include "sotta/stream/noise_dataset.h"
+#include "stream/noise_dataset.h"
 
 #include <algorithm>
 #include <string>

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "sotta/core/error.h"
-#include "sotta/core/registry.h"
-#include "sotta/stream/noise_dataset.h"
+
+#include "core/registry.h"
+#include "stream/noise_dataset.h"
 
 namespace sotta {
 namespace {

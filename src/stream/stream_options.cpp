@@ -1,9 +1,10 @@
 #include "sotta/stream/stream_options.h"
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/stream/scenario.h"
+
+#include "core/checks.h"
 
 namespace sotta {
 

@@ -7,12 +7,12 @@
 
 #include <ATen/ops/empty.h>
 
-#include "sotta/core/draw.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/core/rng.h"
 #include "sotta/stream/scenario.h"
 
+#include "core/draw.h"
 #include "stream/arrange.h"
 #include "stream/fitted_dataset.h"
 #include "stream/foreign_images.h"

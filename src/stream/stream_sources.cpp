@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "sotta/core/options.h"
-#include "sotta/corrupt/corrupted_dataset.h"
-#include "sotta/data/catalog.h"
-#include "sotta/data/dataset_files.h"
-#include "sotta/data/image_folder.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/stream/scenario.h"
 
+#include "corrupt/corrupted_dataset.h"
+#include "data/sets/catalog.h"
+#include "data/sets/dataset_files.h"
+#include "data/sets/image_folder.h"
 #include "stream/cached_dataset.h"
 
 namespace sotta {

@@ -1,10 +1,11 @@
-#include "sotta/train/checkpoint.h"
+#include "train/checkpoint.h"
 
 #include <string>
 
 #include "sotta/core/error.h"
 #include "sotta/data/safetensors.h"
-#include "sotta/data/tensor.h"
+
+#include "data/tensor.h"
 
 namespace sotta {
 namespace {

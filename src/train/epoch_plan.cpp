@@ -9,7 +9,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/where.h>
 
-#include "sotta/nn/upload.h"
+#include "nn/upload.h"
 
 namespace sotta {
 namespace {

@@ -6,8 +6,9 @@
 #include <c10/core/Device.h>
 
 #include "sotta/core/rng.h"
-#include "sotta/train/train_options.h"
-#include "sotta/train/training_set.h"
+
+#include "train/train_options.h"
+#include "train/training_set.h"
 
 namespace sotta {
 

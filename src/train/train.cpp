@@ -1,4 +1,4 @@
-#include "sotta/train/train.h"
+#include "train/train.h"
 
 #include <cmath>
 #include <cstdio>
@@ -6,7 +6,8 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
-#include "sotta/nn/tuned_convolutions.h"
+
+#include "nn/tuned_convolutions.h"
 
 namespace sotta {
 namespace {

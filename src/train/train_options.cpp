@@ -1,9 +1,10 @@
-#include "sotta/train/train_options.h"
+#include "train/train_options.h"
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
-#include "sotta/train/training_set.h"
+
+#include "core/checks.h"
+#include "train/training_set.h"
 
 namespace sotta {
 

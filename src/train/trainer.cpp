@@ -1,4 +1,4 @@
-#include "sotta/train/trainer.h"
+#include "train/trainer.h"
 
 #include <algorithm>
 #include <cassert>
@@ -10,10 +10,10 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/cuda_graph.h"
-#include "sotta/nn/device_work.h"
 #include "sotta/nn/gradient.h"
 
+#include "nn/cuda_graph.h"
+#include "nn/device_work.h"
 #include "train/epoch_plan.h"
 #include "train/schedule.h"
 

@@ -1,13 +1,14 @@
-#include "sotta/train/training_set.h"
+#include "train/training_set.h"
 
 #include <algorithm>
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
+
+#include "core/checks.h"
 
 namespace sotta {
 namespace {

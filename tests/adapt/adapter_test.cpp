@@ -10,8 +10,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
-#include "sotta/data/tensor.h"
 
+#include "data/tensor.h"
 #include "tests/adapt/trace.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/number_lists.h"

@@ -1,4 +1,4 @@
-#include "sotta/adapt/bn_stats.h"
+#include "adapt/methods/bn_stats.h"
 
 #include "tests/adapt/trace.h"
 

@@ -1,4 +1,4 @@
-#include "sotta/adapt/confidence_threshold.h"
+#include "adapt/methods/confidence_threshold.h"
 
 #include <cmath>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "sotta/adapt/cotta.h"
+#include "adapt/methods/cotta.h"
 
 #include <cmath>
 
@@ -6,10 +6,10 @@
 #include <ATen/ops/cat.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/augment.h"
 #include "sotta/nn/losses.h"
-#include "sotta/nn/random_tensor.h"
 
+#include "nn/augment.h"
+#include "nn/random_tensor.h"
 #include "tests/adapt/trace.h"
 
 namespace sotta {

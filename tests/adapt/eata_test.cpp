@@ -1,4 +1,4 @@
-#include "sotta/adapt/eata.h"
+#include "adapt/methods/eata.h"
 
 #include <cmath>
 
@@ -6,11 +6,11 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 
-#include "sotta/core/draw.h"
 #include "sotta/core/error.h"
 #include "sotta/nn/losses.h"
 
-#include "adapt/fisher.h"
+#include "adapt/methods/fisher.h"
+#include "core/draw.h"
 #include "tests/adapt/trace.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/linear_classifier.h"

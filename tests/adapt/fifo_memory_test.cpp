@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapt/sample_memory.h"
+#include "adapt/memory/sample_memory.h"
 
 namespace sotta {
 namespace {

@@ -1,9 +1,8 @@
-#include "adapt/fisher.h"
+#include "adapt/methods/fisher.h"
 
 #include <cmath>
 
-#include "sotta/core/draw.h"
-
+#include "core/draw.h"
 #include "tests/adapt/trace.h"
 #include "tests/support/linear_classifier.h"
 

@@ -1,10 +1,11 @@
-#include "adapt/frozen.h"
+#include "adapt/methods/frozen.h"
 
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
-#include "sotta/models/resnet.h"
+
+#include "models/resnet.h"
 
 namespace sotta {
 namespace {

@@ -1,4 +1,4 @@
-#include "adapt/image_memory.h"
+#include "adapt/memory/image_memory.h"
 
 #include <cmath>
 

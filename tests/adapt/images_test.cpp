@@ -1,10 +1,11 @@
-#include "adapt/images.h"
+#include "adapt/memory/images.h"
 
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
-#include "sotta/models/resnet.h"
+
+#include "models/resnet.h"
 
 namespace sotta {
 namespace {

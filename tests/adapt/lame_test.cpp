@@ -1,4 +1,4 @@
-#include "sotta/adapt/lame.h"
+#include "adapt/methods/lame.h"
 
 #include <cmath>
 
@@ -10,8 +10,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/random_tensor.h"
 
+#include "nn/random_tensor.h"
 #include "tests/adapt/trace.h"
 
 namespace sotta {

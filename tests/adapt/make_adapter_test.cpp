@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "sotta/adapt/tent.h"
 #include "sotta/core/error.h"
 
+#include "adapt/methods/tent.h"
 #include "tests/adapt/trace.h"
 #include "tests/support/expect_error.h"
 

@@ -5,18 +5,19 @@
 
 #include <gtest/gtest.h>
 
-#include "sotta/adapt/cotta.h"
-#include "sotta/adapt/eata.h"
 #include "sotta/adapt/guard.h"
-#include "sotta/adapt/lame.h"
 #include "sotta/adapt/odin.h"
-#include "sotta/adapt/pseudo_label.h"
-#include "sotta/adapt/rotta.h"
-#include "sotta/adapt/sar.h"
-#include "sotta/adapt/sotta.h"
-#include "sotta/adapt/tent.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
+
+#include "adapt/methods/cotta.h"
+#include "adapt/methods/eata.h"
+#include "adapt/methods/lame.h"
+#include "adapt/methods/pseudo_label.h"
+#include "adapt/methods/rotta.h"
+#include "adapt/methods/sar.h"
+#include "adapt/methods/sotta.h"
+#include "adapt/methods/tent.h"
 
 namespace sotta {
 namespace {

@@ -1,4 +1,4 @@
-#include "sotta/adapt/pseudo_label.h"
+#include "adapt/methods/pseudo_label.h"
 
 #include <cmath>
 

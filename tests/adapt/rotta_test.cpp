@@ -1,12 +1,12 @@
-#include "sotta/adapt/rotta.h"
+#include "adapt/methods/rotta.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/augment.h"
 #include "sotta/nn/losses.h"
 
+#include "nn/augment.h"
 #include "tests/adapt/trace.h"
 
 namespace sotta {

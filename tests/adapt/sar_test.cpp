@@ -1,4 +1,4 @@
-#include "sotta/adapt/sar.h"
+#include "adapt/methods/sar.h"
 
 #include <cmath>
 #include <cstring>

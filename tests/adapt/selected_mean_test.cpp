@@ -1,4 +1,4 @@
-#include "adapt/selected_mean.h"
+#include "adapt/methods/selected_mean.h"
 
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>

@@ -1,4 +1,4 @@
-#include "sotta/adapt/sotta.h"
+#include "adapt/methods/sotta.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>

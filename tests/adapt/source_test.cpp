@@ -1,4 +1,4 @@
-#include "sotta/adapt/source.h"
+#include "adapt/methods/source.h"
 
 #include "tests/adapt/trace.h"
 

@@ -1,4 +1,4 @@
-#include "sotta/adapt/tent.h"
+#include "adapt/methods/tent.h"
 
 #include <cmath>
 

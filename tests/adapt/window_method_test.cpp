@@ -4,8 +4,7 @@
 
 #include <ATen/ops/full.h>
 
-#include "sotta/adapt/tent.h"
-
+#include "adapt/methods/tent.h"
 #include "tests/adapt/trace.h"
 
 namespace sotta {

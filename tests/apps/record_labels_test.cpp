@@ -2,9 +2,9 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/corrupt/corruption.h"
-#include "sotta/eval/begin_record.h"
 #include "sotta/stream/scenario.h"
 
+#include "eval/begin_record.h"
 #include "report/names.h"
 
 namespace sotta {

@@ -1,4 +1,4 @@
-#include "sotta/core/atomic_file.h"
+#include "core/atomic_file.h"
 
 #include <cerrno>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "sotta/core/output_place.h"
+#include "core/output_place.h"
 
 #include <cerrno>
 

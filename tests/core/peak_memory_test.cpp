@@ -1,4 +1,4 @@
-#include "sotta/core/peak_memory.h"
+#include "core/peak_memory.h"
 
 #include <fstream>
 #include <string>

@@ -1,4 +1,4 @@
-#include "sotta/core/registry.h"
+#include "core/registry.h"
 
 #include <gtest/gtest.h>
 

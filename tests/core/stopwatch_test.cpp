@@ -1,4 +1,4 @@
-#include "sotta/core/stopwatch.h"
+#include "core/stopwatch.h"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "corrupt/border.h"
+#include "corrupt/filters/border.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "corrupt/box_resize.h"
+#include "corrupt/filters/box_resize.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

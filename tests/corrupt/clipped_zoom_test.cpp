@@ -1,4 +1,4 @@
-#include "corrupt/clipped_zoom.h"
+#include "corrupt/filters/clipped_zoom.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

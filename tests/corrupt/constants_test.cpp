@@ -1,4 +1,4 @@
-#include "corrupt/constants.h"
+#include "corrupt/kinds/constants.h"
 
 #include <vector>
 

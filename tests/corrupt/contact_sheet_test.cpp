@@ -1,12 +1,11 @@
-#include "sotta/corrupt/contact_sheet.h"
+#include "corrupt/contact_sheet.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "sotta/data/tensor.h"
-
 #include "corrupt/bitmap_text.h"
+#include "data/tensor.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {

@@ -1,4 +1,4 @@
-#include "sotta/corrupt/corrupted_dataset.h"
+#include "corrupt/corrupted_dataset.h"
 
 #include <stdexcept>
 
@@ -8,9 +8,8 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "sotta/data/npy.h"
-#include "sotta/data/tensor.h"
-
+#include "data/formats/npy.h"
+#include "data/tensor.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

@@ -6,9 +6,9 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
-#include "corrupt/draws.h"
-#include "corrupt/jpeg_round_trip.h"
-#include "corrupt/kind.h"
+#include "corrupt/filters/draws.h"
+#include "corrupt/filters/jpeg_round_trip.h"
+#include "corrupt/kinds/kind.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/number_lists.h"
 #include "tests/support/thread_counts.h"

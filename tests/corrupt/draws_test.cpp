@@ -1,4 +1,4 @@
-#include "corrupt/draws.h"
+#include "corrupt/filters/draws.h"
 
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-#include "corrupt/edges.h"
+#include "corrupt/filters/edges.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>

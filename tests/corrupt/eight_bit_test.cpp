@@ -1,4 +1,4 @@
-#include "corrupt/eight_bit.h"
+#include "corrupt/filters/eight_bit.h"
 
 #include <cmath>
 

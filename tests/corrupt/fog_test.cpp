@@ -1,4 +1,4 @@
-#include "corrupt/fog.h"
+#include "corrupt/kinds/fog.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>

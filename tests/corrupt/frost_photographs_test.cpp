@@ -1,13 +1,12 @@
-#include "corrupt/frost_photographs.h"
+#include "corrupt/frost/frost_photographs.h"
 
 #include <cmath>
 
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
-#include "sotta/data/npy.h"
-#include "sotta/data/tensor.h"
-
+#include "data/formats/npy.h"
+#include "data/tensor.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

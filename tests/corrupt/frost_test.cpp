@@ -1,4 +1,4 @@
-#include "corrupt/frost.h"
+#include "corrupt/kinds/frost.h"
 
 #include <set>
 
@@ -6,8 +6,8 @@
 
 #include "sotta/corrupt/corruption.h"
 
-#include "corrupt/constants.h"
-#include "corrupt/frost_texture.h"
+#include "corrupt/frost/frost_texture.h"
+#include "corrupt/kinds/constants.h"
 #include "tests/corrupt/reference_draws.h"
 #include "tests/support/expect_error.h"
 

@@ -1,4 +1,4 @@
-#include "corrupt/frost_texture.h"
+#include "corrupt/frost/frost_texture.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "corrupt/gaussian_filter.h"
+#include "corrupt/filters/gaussian_filter.h"
 
 #include <algorithm>
 #include <cmath>

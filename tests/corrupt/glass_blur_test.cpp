@@ -1,8 +1,8 @@
-#include "corrupt/glass_blur.h"
+#include "corrupt/kinds/glass_blur.h"
 
 #include <numeric>
 
-#include "corrupt/constants.h"
+#include "corrupt/kinds/constants.h"
 #include "tests/corrupt/reference_draws.h"
 
 namespace sotta {

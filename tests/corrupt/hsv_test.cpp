@@ -1,4 +1,4 @@
-#include "corrupt/hsv.h"
+#include "corrupt/filters/hsv.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

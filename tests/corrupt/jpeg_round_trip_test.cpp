@@ -1,4 +1,4 @@
-#include "corrupt/jpeg_round_trip.h"
+#include "corrupt/filters/jpeg_round_trip.h"
 
 #include <ATen/ops/full.h>
 

@@ -2,7 +2,7 @@
 
 #include "sotta/corrupt/corruption.h"
 
-#include "corrupt/kind.h"
+#include "corrupt/kinds/kind.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {

@@ -1,4 +1,4 @@
-#include "corrupt/motion_filter.h"
+#include "corrupt/filters/motion_filter.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>

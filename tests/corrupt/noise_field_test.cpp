@@ -1,4 +1,4 @@
-#include "corrupt/noise_field.h"
+#include "corrupt/filters/noise_field.h"
 
 #include <algorithm>
 #include <vector>

@@ -11,7 +11,7 @@
 
 #include "sotta/core/rng.h"
 
-#include "corrupt/kind.h"
+#include "corrupt/kinds/kind.h"
 #include "tests/support/golden.h"
 
 namespace sotta::testing {

@@ -1,12 +1,11 @@
-#include "sotta/corrupt/write_corrupted.h"
+#include "corrupt/write_corrupted.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
-#include "sotta/data/npy.h"
-#include "sotta/data/tensor.h"
-
+#include "data/formats/npy.h"
+#include "data/tensor.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

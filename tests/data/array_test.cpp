@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
-#include "sotta/data/tensor.h"
+
+#include "data/tensor.h"
 
 namespace sotta {
 namespace {

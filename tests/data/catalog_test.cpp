@@ -1,4 +1,4 @@
-#include "sotta/data/catalog.h"
+#include "data/sets/catalog.h"
 
 #include <set>
 
@@ -6,7 +6,7 @@
 
 #include "sotta/core/error.h"
 
-#include "data/sha1.h"
+#include "data/formats/sha1.h"
 
 namespace sotta {
 namespace {

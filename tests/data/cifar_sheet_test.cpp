@@ -1,9 +1,8 @@
-#include "sotta/data/cifar_sheet.h"
+#include "data/sets/cifar_sheet.h"
 
 #include <gtest/gtest.h>
 
-#include "sotta/data/cifar.h"
-
+#include "data/sets/cifar.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {

@@ -1,4 +1,4 @@
-#include "sotta/data/cifar.h"
+#include "data/sets/cifar.h"
 
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
-#include "sotta/data/dataset_files.h"
+#include "data/sets/dataset_files.h"
 
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
-#include "sotta/data/npy.h"
 
+#include "data/formats/npy.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {

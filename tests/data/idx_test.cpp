@@ -1,4 +1,4 @@
-#include "sotta/data/idx.h"
+#include "data/sets/idx.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "sotta/data/image_folder.h"
+#include "data/sets/image_folder.h"
 
 #include <algorithm>
 #include <filesystem>

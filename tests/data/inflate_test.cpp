@@ -1,4 +1,4 @@
-#include "data/inflate.h"
+#include "data/formats/inflate.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "data/mapped_file.h"
+#include "data/formats/mapped_file.h"
 
 #include <filesystem>
 

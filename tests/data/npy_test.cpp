@@ -1,4 +1,4 @@
-#include "sotta/data/npy.h"
+#include "data/formats/npy.h"
 
 #include <cstring>
 #include <string>

@@ -1,11 +1,10 @@
-#include "sotta/data/npy_writer.h"
+#include "data/formats/npy_writer.h"
 
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-#include "sotta/data/npy.h"
-
+#include "data/formats/npy.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,11 +1,11 @@
-#include "sotta/data/npz.h"
+#include "data/formats/npz.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "data/mapped_file.h"
-#include "data/zip_archive.h"
+#include "data/formats/mapped_file.h"
+#include "data/formats/zip_archive.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/zip_builder.h"
 

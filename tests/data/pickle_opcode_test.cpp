@@ -1,4 +1,4 @@
-#include "data/pickle_opcode.h"
+#include "data/torch/pickle_opcode.h"
 
 #include <gtest/gtest.h>
 

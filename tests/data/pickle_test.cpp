@@ -1,4 +1,4 @@
-#include "data/pickle.h"
+#include "data/torch/pickle.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "data/printable.h"
+#include "data/formats/printable.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "sotta/data/resize.h"
+#include "data/images/resize.h"
 
 #include <cstring>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "data/sha1.h"
+#include "data/formats/sha1.h"
 
 #include <algorithm>
 #include <string_view>

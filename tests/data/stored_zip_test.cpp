@@ -1,8 +1,8 @@
-#include "data/stored_zip.h"
+#include "data/formats/stored_zip.h"
 
 #include <gtest/gtest.h>
 
-#include "data/zip_archive.h"
+#include "data/formats/zip_archive.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/zip_builder.h"
 

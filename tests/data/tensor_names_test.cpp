@@ -1,4 +1,4 @@
-#include "data/tensor_names.h"
+#include "data/torch/tensor_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sotta/data/tensor.h"
+#include "data/tensor.h"
 
 #include <cstring>
 

@@ -1,13 +1,12 @@
-#include "sotta/data/torch_checkpoint.h"
+#include "data/torch/torch_checkpoint.h"
 
 #include <cstring>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "sotta/data/tensor.h"
-
-#include "data/mapped_file.h"
+#include "data/formats/mapped_file.h"
+#include "data/tensor.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/pickle_builder.h"
 #include "tests/support/temp_dir.h"

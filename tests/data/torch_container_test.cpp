@@ -1,4 +1,4 @@
-#include "data/torch_container.h"
+#include "data/torch/torch_container.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "data/torch_tensor.h"
+#include "data/torch/torch_tensor.h"
 
 #include <cstring>
 #include <string>

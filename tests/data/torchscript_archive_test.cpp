@@ -1,8 +1,8 @@
-#include "sotta/data/torchscript_archive.h"
+#include "data/torch/torchscript_archive.h"
 
 #include <gtest/gtest.h>
 
-#include "data/zip_archive.h"
+#include "data/formats/zip_archive.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/pickle_builder.h"
 #include "tests/support/temp_dir.h"

@@ -1,4 +1,4 @@
-#include "sotta/data/weights_file.h"
+#include "data/formats/weights_file.h"
 
 #include <string>
 

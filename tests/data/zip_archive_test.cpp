@@ -1,4 +1,4 @@
-#include "data/zip_archive.h"
+#include "data/formats/zip_archive.h"
 
 #include <string>
 

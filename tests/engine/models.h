@@ -9,8 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "sotta/core/rng.h"
-#include "sotta/models/resnet.h"
-#include "sotta/nn/random_tensor.h"
+
+#include "models/resnet.h"
+#include "nn/random_tensor.h"
 
 namespace sotta::engine {
 

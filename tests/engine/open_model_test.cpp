@@ -4,8 +4,8 @@
 
 #include "sotta/core/rng.h"
 #include "sotta/data/safetensors.h"
-#include "sotta/models/resnet.h"
 
+#include "models/resnet.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

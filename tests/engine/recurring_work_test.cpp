@@ -1,4 +1,4 @@
-#include "sotta/engine/recurring_work.h"
+#include "engine/recurring_work.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>

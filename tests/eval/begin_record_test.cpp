@@ -1,4 +1,4 @@
-#include "sotta/eval/begin_record.h"
+#include "eval/begin_record.h"
 
 #include <gtest/gtest.h>
 #include <torch/version.h>

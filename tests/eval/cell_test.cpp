@@ -7,8 +7,8 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/version.h"
-#include "sotta/record/run_identity.h"
 
+#include "record/run_identity.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
-#include "sotta/models/resnet.h"
 
+#include "models/resnet.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {

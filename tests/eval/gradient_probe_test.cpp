@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/models/resnet.h"
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/random_tensor.h"
 
+#include "models/resnet.h"
+#include "nn/random_tensor.h"
 #include "tests/support/linear_classifier.h"
 
 namespace sotta {

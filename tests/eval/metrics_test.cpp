@@ -1,4 +1,4 @@
-#include "sotta/eval/metrics.h"
+#include "eval/metrics.h"
 
 #include <cmath>
 #include <limits>

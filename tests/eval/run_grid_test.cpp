@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "sotta/record/record_file.h"
-#include "sotta/record/run_identity.h"
 
+#include "record/run_identity.h"
 #include "tests/eval/tiny_bench.h"
 #include "tests/support/expect_error.h"
 

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/models/resnet.h"
 
 #include "eval/gradient_probe.h"
+#include "models/resnet.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {

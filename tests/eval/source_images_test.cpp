@@ -7,7 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "sotta/core/draw.h"
+#include "core/draw.h"
 
 namespace sotta {
 namespace {

@@ -7,7 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/models/resnet.h"
+
+#include "models/resnet.h"
 
 namespace sotta {
 namespace {

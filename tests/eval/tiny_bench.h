@@ -5,9 +5,9 @@
 #include "sotta/core/rng.h"
 #include "sotta/data/safetensors.h"
 #include "sotta/eval/grid.h"
-#include "sotta/models/resnet.h"
 #include "sotta/models/weights.h"
 
+#include "models/resnet.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta::testing {

@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
-#include "sotta/record/run_identity.h"
 
+#include "data/sets/catalog.h"
 #include "eval/source_images.h"
+#include "record/run_identity.h"
 #include "tests/eval/tiny_bench.h"
 #include "tests/support/expect_error.h"
 

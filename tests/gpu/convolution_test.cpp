@@ -1,4 +1,4 @@
-#include "sotta/nn/convolution.h"
+#include "nn/convolution.h"
 
 #include <cstdint>
 #include <string>
@@ -13,11 +13,11 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
-#include "sotta/nn/device_queue.h"
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/random_tensor.h"
 
 #include "nn/conv3x3.h"
+#include "nn/device_queue.h"
+#include "nn/random_tensor.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/gpu/own_convolution.h"
 

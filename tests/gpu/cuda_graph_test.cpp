@@ -1,4 +1,4 @@
-#include "sotta/nn/cuda_graph.h"
+#include "nn/cuda_graph.h"
 
 #ifdef SOTTA_CUDA_HEADERS
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -19,8 +19,8 @@
 #include "sotta/core/log.h"
 #include "sotta/core/threads.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/device_queue.h"
 
+#include "nn/device_queue.h"
 #include "tests/gpu/on_gpu.h"
 
 namespace sotta {

@@ -10,15 +10,15 @@
 #include <torch/csrc/autograd/function.h>
 
 #include "sotta/core/rng.h"
-#include "sotta/models/resnet.h"
 #include "sotta/models/weights.h"
-#include "sotta/nn/convolution.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
-#include "sotta/nn/pixels.h"
 #include "sotta/nn/precision.h"
-#include "sotta/nn/random_tensor.h"
 
+#include "models/resnet.h"
+#include "nn/convolution.h"
+#include "nn/pixels.h"
+#include "nn/random_tensor.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/gpu/own_convolution.h"
 #include "tests/support/golden.h"

@@ -1,4 +1,4 @@
-#include "sotta/nn/logit_rows.h"
+#include "nn/logit_rows.h"
 
 #include <limits>
 
@@ -11,8 +11,8 @@
 #include "sotta/core/rng.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
-#include "sotta/nn/random_tensor.h"
 
+#include "nn/random_tensor.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
 

@@ -7,8 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "sotta/nn/device_queue.h"
-
+#include "nn/device_queue.h"
 #include "tests/gpu/on_gpu.h"
 
 namespace sotta {

@@ -1,4 +1,4 @@
-#include "sotta/nn/norm_relu.h"
+#include "nn/norm_relu.h"
 
 #include <string>
 #include <thread>
@@ -13,11 +13,11 @@
 
 #include "sotta/core/log.h"
 #include "sotta/core/rng.h"
-#include "sotta/nn/cuda_graph.h"
-#include "sotta/nn/device_queue.h"
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/random_tensor.h"
 
+#include "nn/cuda_graph.h"
+#include "nn/device_queue.h"
+#include "nn/random_tensor.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
 

@@ -1,11 +1,10 @@
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
-#include "sotta/train/trainer.h"
-
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
 #include "tests/train/small_problem.h"
+#include "train/trainer.h"
 
 namespace sotta {
 namespace {

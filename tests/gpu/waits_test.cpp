@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/nn/download.h"
-#include "sotta/nn/upload.h"
 
+#include "nn/download.h"
+#include "nn/upload.h"
 #include "tests/gpu/adapting.h"
 #include "tests/gpu/on_gpu.h"
 

@@ -6,7 +6,7 @@
 #include <ATen/ops/randint.h>
 #include <gtest/gtest.h>
 
-#include "sotta/models/resnet.h"
+#include "models/resnet.h"
 
 namespace sotta {
 namespace {

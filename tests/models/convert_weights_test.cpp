@@ -1,4 +1,4 @@
-#include "sotta/models/convert_weights.h"
+#include "models/convert_weights.h"
 
 #include <cstring>
 #include <string>
@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "sotta/data/safetensors.h"
-#include "sotta/data/tensor.h"
-#include "sotta/models/resnet.h"
 #include "sotta/models/weights.h"
 
+#include "data/tensor.h"
+#include "models/resnet.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

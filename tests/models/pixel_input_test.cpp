@@ -1,4 +1,4 @@
-#include "sotta/models/pixel_input.h"
+#include "models/pixel_input.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>

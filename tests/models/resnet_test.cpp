@@ -1,4 +1,4 @@
-#include "sotta/models/resnet.h"
+#include "models/resnet.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/rand.h>

@@ -1,4 +1,4 @@
-#include "sotta/models/torchscript.h"
+#include "models/torchscript.h"
 
 #include <fstream>
 
@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <torch/csrc/jit/api/module.h>
 
-#include "sotta/models/resnet.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 
+#include "models/resnet.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/golden.h"
 #include "tests/support/temp_dir.h"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
-#include "sotta/models/resnet.h"
 
+#include "models/resnet.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {

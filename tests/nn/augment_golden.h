@@ -5,8 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sotta/nn/augment.h"
-
+#include "nn/augment.h"
 #include "tests/support/golden.h"
 
 namespace sotta::testing {

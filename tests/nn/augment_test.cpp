@@ -1,4 +1,4 @@
-#include "sotta/nn/augment.h"
+#include "nn/augment.h"
 
 #include <cmath>
 #include <set>
@@ -9,11 +9,10 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "sotta/nn/random_tensor.h"
-
 #include "nn/affine_view.h"
 #include "nn/colour_jitter.h"
 #include "nn/gaussian_blur.h"
+#include "nn/random_tensor.h"
 #include "tests/nn/augment_golden.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/thread_counts.h"

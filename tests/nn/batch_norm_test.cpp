@@ -1,4 +1,4 @@
-#include "sotta/nn/batch_norm.h"
+#include "nn/batch_norm.h"
 
 #include <cmath>
 #include <utility>

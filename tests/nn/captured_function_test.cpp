@@ -1,4 +1,4 @@
-#include "sotta/nn/captured_function.h"
+#include "nn/captured_function.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>

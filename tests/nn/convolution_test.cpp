@@ -1,4 +1,4 @@
-#include "sotta/nn/convolution.h"
+#include "nn/convolution.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -8,8 +8,8 @@
 
 #include "sotta/core/rng.h"
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/random_tensor.h"
 
+#include "nn/random_tensor.h"
 #include "tests/support/gradient_check.h"
 #include "tests/support/thread_counts.h"
 

@@ -1,4 +1,4 @@
-#include "sotta/nn/device_work.h"
+#include "nn/device_work.h"
 
 #include <atomic>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "sotta/nn/download.h"
+#include "nn/download.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/tensor.h>

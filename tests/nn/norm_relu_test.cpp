@@ -1,4 +1,4 @@
-#include "sotta/nn/norm_relu.h"
+#include "nn/norm_relu.h"
 
 #include <cmath>
 #include <limits>
@@ -19,8 +19,8 @@
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
 #include "sotta/nn/gradient.h"
-#include "sotta/nn/random_tensor.h"
 
+#include "nn/random_tensor.h"
 #include "tests/support/golden.h"
 #include "tests/support/thread_counts.h"
 

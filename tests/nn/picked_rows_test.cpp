@@ -1,4 +1,4 @@
-#include "sotta/nn/picked_rows.h"
+#include "nn/picked_rows.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/tensor.h>

@@ -1,4 +1,4 @@
-#include "sotta/nn/pixels.h"
+#include "nn/pixels.h"
 
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "sotta/nn/tuned_convolutions.h"
+#include "nn/tuned_convolutions.h"
 
 #include <ATen/Context.h>
 #include <gtest/gtest.h>

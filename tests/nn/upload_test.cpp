@@ -1,4 +1,4 @@
-#include "sotta/nn/upload.h"
+#include "nn/upload.h"
 
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>

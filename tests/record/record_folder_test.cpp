@@ -6,8 +6,8 @@
 
 #include "sotta/core/version.h"
 #include "sotta/record/record_file.h"
-#include "sotta/record/run_identity.h"
 
+#include "record/run_identity.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

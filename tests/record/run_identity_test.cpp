@@ -1,4 +1,4 @@
-#include "sotta/record/run_identity.h"
+#include "record/run_identity.h"
 
 #include <set>
 #include <type_traits>

@@ -1,4 +1,4 @@
-#include "report/accuracy_tables.h"
+#include "report/tables/accuracy_tables.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "report/average.h"
+#include "report/tables/average.h"
 
 #include <cmath>
 

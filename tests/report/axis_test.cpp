@@ -1,4 +1,4 @@
-#include "report/axis.h"
+#include "report/figures/axis.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "report/bar_chart.h"
+#include "report/figures/bar_chart.h"
 
 #include <limits>
 

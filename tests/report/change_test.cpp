@@ -1,10 +1,10 @@
-#include "report/change.h"
+#include "report/tables/change.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "report/statistics.h"
+#include "report/tables/statistics.h"
 
 namespace sotta {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/chart_frame.h"
+#include "report/figures/chart_frame.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/cost_table.h"
+#include "report/tables/cost_table.h"
 
 #include <gtest/gtest.h>
 

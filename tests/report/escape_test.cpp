@@ -1,4 +1,4 @@
-#include "report/escape.h"
+#include "report/writers/escape.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/svg.h"
+#include "report/figures/svg.h"
 #include "tests/report/xml_check.h"
 
 namespace sotta {

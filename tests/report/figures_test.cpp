@@ -1,4 +1,4 @@
-#include "report/figures.h"
+#include "report/figures/figures.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/line_chart.h"
+#include "report/figures/line_chart.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/list_text.h"
+#include "report/writers/list_text.h"
 
 #include <set>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "report/number_text.h"
+#include "report/tables/number_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/paper_tables.h"
+#include "report/tables/paper_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "report/names.h"
-#include "report/number_text.h"
+#include "report/tables/number_text.h"
 
 namespace sotta {
 namespace {

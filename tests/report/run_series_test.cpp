@@ -1,4 +1,4 @@
-#include "report/run_series.h"
+#include "report/figures/run_series.h"
 
 #include <cmath>
 

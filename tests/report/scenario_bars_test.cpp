@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "report/figures.h"
+#include "report/figures/figures.h"
 #include "tests/report/records.h"
 #include "tests/report/xml_check.h"
 

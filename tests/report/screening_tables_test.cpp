@@ -1,4 +1,4 @@
-#include "report/screening_tables.h"
+#include "report/tables/screening_tables.h"
 
 #include <cmath>
 

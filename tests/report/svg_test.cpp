@@ -1,4 +1,4 @@
-#include "report/svg.h"
+#include "report/figures/svg.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,8 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "sotta/data/resize.h"
-#include "sotta/data/tensor.h"
-
+#include "data/images/resize.h"
+#include "data/tensor.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/thread_counts.h"
 

@@ -1,4 +1,4 @@
-#include "sotta/stream/noise_dataset.h"
+#include "stream/noise_dataset.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/bincount.h>

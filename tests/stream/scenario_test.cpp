@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sotta/data/catalog.h"
-
+#include "data/sets/catalog.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {

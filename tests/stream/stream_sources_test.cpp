@@ -5,9 +5,9 @@
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
-#include "sotta/corrupt/corrupted_dataset.h"
 #include "sotta/data/image.h"
 
+#include "corrupt/corrupted_dataset.h"
 #include "stream/cached_dataset.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"

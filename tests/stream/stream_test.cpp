@@ -11,9 +11,9 @@
 
 #include "sotta/core/error.h"
 #include "sotta/data/image.h"
-#include "sotta/data/image_folder.h"
-#include "sotta/stream/noise_dataset.h"
 
+#include "data/sets/image_folder.h"
+#include "stream/noise_dataset.h"
 #include "tests/stream/numbered_images.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"

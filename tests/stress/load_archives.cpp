@@ -26,11 +26,11 @@
 #include <unistd.h>
 
 #include "sotta/core/error.h"
-#include "sotta/models/convert_weights.h"
-#include "sotta/models/torchscript.h"
-#include "sotta/nn/out_of_memory.h"
 
+#include "models/convert_weights.h"
+#include "models/torchscript.h"
 #include "network_probe.h"
+#include "nn/out_of_memory.h"
 
 namespace {
 

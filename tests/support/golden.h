@@ -7,7 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "sotta/data/safetensors.h"
-#include "sotta/data/tensor.h"
+
+#include "data/tensor.h"
 
 namespace sotta::testing {
 

@@ -1,4 +1,4 @@
-#include "sotta/train/checkpoint.h"
+#include "train/checkpoint.h"
 
 #include <gtest/gtest.h>
 

@@ -10,10 +10,11 @@
 
 #include "sotta/core/rng.h"
 #include "sotta/data/dataset.h"
-#include "sotta/models/resnet.h"
-#include "sotta/nn/random_tensor.h"
-#include "sotta/train/trainer.h"
-#include "sotta/train/training_set.h"
+
+#include "models/resnet.h"
+#include "nn/random_tensor.h"
+#include "train/trainer.h"
+#include "train/training_set.h"
 
 namespace sotta::testing {
 

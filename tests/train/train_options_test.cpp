@@ -1,4 +1,4 @@
-#include "sotta/train/train_options.h"
+#include "train/train_options.h"
 
 #include <functional>
 #include <limits>

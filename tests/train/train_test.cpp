@@ -1,4 +1,4 @@
-#include "sotta/train/train.h"
+#include "train/train.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "sotta/train/trainer.h"
+#include "train/trainer.h"
 
 #include <cmath>
 

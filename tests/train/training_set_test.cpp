@@ -1,4 +1,4 @@
-#include "sotta/train/training_set.h"
+#include "train/training_set.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

@@ -8,19 +8,19 @@
 #include <CLI/CLI.hpp>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
-#include "sotta/core/output_place.h"
-#include "sotta/data/catalog.h"
 #include "sotta/engine/open_model.h"
 #include "sotta/eval/grid.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/out_of_memory.h"
 
 #include "commands.h"
+#include "core/checks.h"
+#include "core/output_place.h"
+#include "data/sets/catalog.h"
 #include "flags.h"
 #include "image_input.h"
 #include "network_probe.h"
+#include "nn/out_of_memory.h"
 #include "prediction_writer.h"
 #include "process.h"
 #include "progress_bar.h"

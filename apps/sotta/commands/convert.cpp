@@ -6,9 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "sotta/models/convert_weights.h"
-
 #include "commands.h"
+#include "models/convert_weights.h"
 
 namespace sotta::cli {
 namespace {

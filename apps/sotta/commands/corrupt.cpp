@@ -7,19 +7,19 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sotta/core/atomic_file.h"
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
-#include "sotta/core/output_place.h"
-#include "sotta/corrupt/contact_sheet.h"
-#include "sotta/corrupt/write_corrupted.h"
 #include "sotta/data/image.h"
-#include "sotta/data/npy.h"
 #include "sotta/data/open_dataset.h"
 #include "sotta/nn/device.h"
 
 #include "commands.h"
+#include "core/atomic_file.h"
+#include "core/checks.h"
+#include "core/output_place.h"
+#include "corrupt/contact_sheet.h"
+#include "corrupt/write_corrupted.h"
+#include "data/formats/npy.h"
 #include "flags.h"
 #include "process.h"
 #include "progress_bar.h"

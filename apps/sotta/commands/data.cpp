@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/error.h"
-#include "sotta/data/catalog.h"
-#include "sotta/data/dataset_files.h"
 
 #include "commands.h"
+#include "data/sets/catalog.h"
+#include "data/sets/dataset_files.h"
 #include "data_get.h"
 #include "flags.h"
 #include "process.h"

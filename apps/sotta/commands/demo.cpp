@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 
 #include "sotta/core/error.h"
-#include "sotta/core/output_place.h"
 #include "sotta/core/threads.h"
 #include "sotta/eval/workbench.h"
 #include "sotta/nn/device.h"
@@ -15,6 +14,7 @@
 #include "sotta/report/write_report.h"
 
 #include "commands.h"
+#include "core/output_place.h"
 #include "flags.h"
 #include "live_board.h"
 #include "process.h"

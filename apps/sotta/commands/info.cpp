@@ -8,13 +8,13 @@
 #include "sotta/core/threads.h"
 #include "sotta/core/version.h"
 #include "sotta/corrupt/corruption.h"
-#include "sotta/data/catalog.h"
 #include "sotta/engine/engine.h"
-#include "sotta/models/resnet.h"
 #include "sotta/nn/device.h"
 #include "sotta/stream/scenario.h"
 
 #include "commands.h"
+#include "data/sets/catalog.h"
+#include "models/resnet.h"
 #include "process.h"
 
 namespace sotta::cli {

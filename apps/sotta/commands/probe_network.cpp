@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 
 #include "sotta/core/error.h"
-#include "sotta/models/torchscript.h"
 
 #include "commands.h"
+#include "models/torchscript.h"
 #include "network_probe.h"
 #include "process.h"
 

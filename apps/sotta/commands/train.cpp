@@ -1,33 +1,33 @@
-#include "sotta/train/train.h"
+#include "train/train.h"
 
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
-#include "sotta/core/output_place.h"
-#include "sotta/core/peak_memory.h"
-#include "sotta/core/stopwatch.h"
 #include "sotta/core/version.h"
-#include "sotta/data/catalog.h"
 #include "sotta/data/open_dataset.h"
-#include "sotta/eval/begin_record.h"
 #include "sotta/eval/evaluate.h"
-#include "sotta/models/resnet.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/device.h"
-#include "sotta/nn/out_of_memory.h"
 #include "sotta/nn/precision.h"
 #include "sotta/record/record_file.h"
-#include "sotta/record/run_identity.h"
-#include "sotta/train/checkpoint.h"
 
 #include "commands.h"
+#include "core/checks.h"
+#include "core/output_place.h"
+#include "core/peak_memory.h"
+#include "core/stopwatch.h"
+#include "data/sets/catalog.h"
+#include "eval/begin_record.h"
 #include "flags.h"
+#include "models/resnet.h"
+#include "nn/out_of_memory.h"
 #include "process.h"
 #include "progress_bar.h"
+#include "record/run_identity.h"
+#include "train/checkpoint.h"
 
 namespace sotta::cli {
 namespace {

@@ -11,14 +11,14 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
-#include "sotta/nn/device.h"
-#include "sotta/nn/precision.h"
+#include "sotta/gpu/device.h"
+#include "sotta/gpu/precision.h"
 
 #include "bench/paired.h"
+#include "gpu/cuda_graph.h"
+#include "gpu/tuned_convolutions.h"
 #include "nn/convolution.h"
-#include "nn/cuda_graph.h"
 #include "nn/random_tensor.h"
-#include "nn/tuned_convolutions.h"
 
 namespace sotta::bench {
 namespace {

@@ -17,7 +17,7 @@
 #include "commands.h"
 #include "core/allocator.h"
 #include "flags.h"
-#include "nn/out_of_memory.h"
+#include "gpu/out_of_memory.h"
 #include "standard_streams.h"
 #include "usage_error.h"
 

@@ -14,7 +14,7 @@
 #include "adapt/adapter_guard.h"
 #include "core/checks.h"
 #include "core/stopwatch.h"
-#include "nn/device_work.h"
+#include "gpu/device_work.h"
 
 namespace sotta {
 namespace {

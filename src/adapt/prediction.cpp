@@ -6,7 +6,7 @@
 
 #include "sotta/nn/losses.h"
 
-#include "nn/logit_rows.h"
+#include "gpu/kernels/logit_rows.h"
 
 namespace sotta {
 

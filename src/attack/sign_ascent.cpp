@@ -8,8 +8,8 @@
 
 #include "sotta/nn/gradient.h"
 
+#include "gpu/upload.h"
 #include "nn/pixels.h"
-#include "nn/upload.h"
 
 namespace sotta {
 namespace {

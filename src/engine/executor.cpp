@@ -5,8 +5,8 @@
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
 
-#include "nn/download.h"
-#include "nn/upload.h"
+#include "gpu/download.h"
+#include "gpu/upload.h"
 
 namespace sotta {
 

@@ -9,7 +9,7 @@
 
 #include "sotta/engine/executor.h"
 
-#include "nn/captured_function.h"
+#include "gpu/captured_function.h"
 #include "nn/convolution.h"
 
 namespace sotta {

@@ -8,8 +8,8 @@
 #include "core/stopwatch.h"
 #include "eval/accuracy_note.h"
 #include "eval/check_fit.h"
-#include "nn/device_work.h"
-#include "nn/upload.h"
+#include "gpu/device_work.h"
+#include "gpu/upload.h"
 
 namespace sotta {
 namespace {

@@ -13,8 +13,8 @@
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 
-#include "nn/device_queue.h"
-#include "nn/out_of_memory.h"
+#include "gpu/device_queue.h"
+#include "gpu/out_of_memory.h"
 #include "record/run_identity.h"
 
 namespace sotta {

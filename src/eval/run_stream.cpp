@@ -1,7 +1,7 @@
 #include "sotta/eval/run_stream.h"
 
 #include "sotta/core/error.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 
 #include "core/peak_memory.h"
 #include "core/stopwatch.h"
@@ -9,8 +9,8 @@
 #include "eval/check_fit.h"
 #include "eval/gradient_probe.h"
 #include "eval/stream_tally.h"
-#include "nn/device_work.h"
-#include "nn/upload.h"
+#include "gpu/device_work.h"
+#include "gpu/upload.h"
 
 namespace sotta {
 namespace {

@@ -7,11 +7,11 @@
 #include <ATen/ops/cat.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 
 #include "core/stopwatch.h"
-#include "nn/device_work.h"
-#include "nn/upload.h"
+#include "gpu/device_work.h"
+#include "gpu/upload.h"
 
 namespace sotta {
 namespace {

@@ -8,7 +8,7 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
 #include "sotta/engine/open_model.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 #include "sotta/stream/scenario.h"
 
 #include "core/checks.h"
@@ -18,8 +18,8 @@
 #include "eval/shared_cache.h"
 #include "eval/source_images.h"
 #include "eval/source_outputs.h"
-#include "nn/device_queue.h"
-#include "nn/device_work.h"
+#include "gpu/device_queue.h"
+#include "gpu/device_work.h"
 
 namespace sotta {
 namespace {

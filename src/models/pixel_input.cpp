@@ -5,6 +5,7 @@
 
 #include "sotta/core/error.h"
 
+#include "gpu/kernels/pixel_rows.h"
 #include "nn/pixels.h"
 
 namespace sotta {

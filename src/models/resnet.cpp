@@ -13,13 +13,13 @@
 #include <ATen/ops/zeros.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 
+#include "gpu/kernels/pixel_rows.h"
 #include "models/pixel_input.h"
 #include "models/resnet_plan.h"
 #include "nn/convolution.h"
 #include "nn/norm_relu.h"
-#include "nn/pixels.h"
 
 namespace sotta {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "sotta/core/rng.h"
+#include "sotta/gpu/precision.h"
 #include "sotta/models/classifier.h"
 #include "sotta/models/normalisation.h"
-#include "sotta/nn/precision.h"
 
 namespace sotta {
 

@@ -15,9 +15,9 @@
 #include "sotta/core/error.h"
 
 #include "data/torch/torchscript_archive.h"
+#include "gpu/out_of_memory.h"
 #include "models/pixel_input.h"
 #include "models/torchscript_graph.h"
-#include "nn/out_of_memory.h"
 
 namespace sotta {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "sotta/core/error.h"
 
+#include "gpu/out_of_memory.h"
 #include "nn/batch_norm.h"
-#include "nn/out_of_memory.h"
 
 namespace sotta {
 namespace {

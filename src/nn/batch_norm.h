@@ -4,22 +4,9 @@
 
 #include "sotta/nn/norm_stats.h"
 
+#include "gpu/kernels/norm_pass.h"
+
 namespace sotta {
-
-// Added to every variance before its root is taken, as everywhere in PyTorch.
-constexpr double kNormEpsilon = 1e-5;
-
-// One norm layer's share of the vectors of a forward pass; all [C].
-struct NormVectors {
-  at::Tensor scale;
-  at::Tensor shift;
-  at::Tensor running_mean;
-  at::Tensor running_var;
-
-  // Written by passes with batch or blended statistics, see batch_norm().
-  at::Tensor batch_mean;
-  at::Tensor batch_var;
-};
 
 // Normalises `input` [N, C, H, W] per channel, then scales and shifts it; also
 // [N, C], [N, C, L] and what has more dimensions, as PyTorch's BatchNorm1d and

@@ -13,9 +13,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 
-#include "nn/conv3x3.h"
+#include "gpu/kernels/conv3x3.h"
 
 namespace sotta {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "sotta/core/error.h"
 
+#include "gpu/kernels/norm_rows.h"
 #include "nn/norm_planes.h"
-#include "nn/norm_rows.h"
 
 namespace sotta {
 namespace {
@@ -47,8 +47,12 @@ at::MemoryFormat layout_for(const at::Tensor& input) {
 }
 
 template <class Pass>
-void run_where_it_lies(const Pass& pass) {
-  pass.input.is_cpu() ? run(pass) : run_rows(pass);
+void run_on_its_device(const Pass& pass) {
+  pass.input.is_cpu() ? run_planes(pass) : run_rows(pass);
+}
+
+double batch_share(NormStats stats) {
+  return stats.source == NormStats::Source::kRunning ? 0 : stats.batch_share;
 }
 
 NormForward make_pass(const at::Tensor& input, const NormVectors& vectors,
@@ -60,19 +64,17 @@ NormForward make_pass(const at::Tensor& input, const NormVectors& vectors,
   if (after.residual.defined())
     pass.residual = after.residual.contiguous(layout_for(input));
   pass.vectors = vectors;
-  pass.stats = stats;
+  pass.uses_batch = stats.source != NormStats::Source::kRunning;
+  pass.blended = stats.source == NormStats::Source::kBlended;
+  pass.batch_share = batch_share(stats);
   pass.relu = after.relu;
   pass.trace = {per_channel(), per_channel(), per_channel()};
   return pass;
 }
 
-double batch_share(NormStats stats) {
-  return stats.source == NormStats::Source::kRunning ? 0 : stats.batch_share;
-}
-
 // The memory of a tensor that nobody else needs any more. Its new version makes
 // autograd refuse to run the graph back again.
-at::Tensor take_over(const at::Tensor& tensor) {
+at::Tensor reused_memory(const at::Tensor& tensor) {
   tensor.unsafeGetTensorImpl()->bump_version();
   return tensor.detach();
 }
@@ -95,7 +97,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
       pass.kept = at::empty(input.sizes(), input.options().dtype(at::kByte),
                             layout_for(input));
     pass.output = at::empty_like(input);
-    run_where_it_lies(pass);
+    run_on_its_device(pass);
     context->save_for_backward({input, scale, pass.kept, pass.trace.mean,
                                 pass.trace.inverse_std, pass.trace.batch_mean});
     context->saved_data["share"] = batch_share(stats);
@@ -115,7 +117,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     pass.input = input;
     for (const at::Tensor& gradient : output_gradients)
       if (gradient.defined())
-        (pass.gradient.defined() ? pass.more : pass.gradient) =
+        (pass.gradient.defined() ? pass.second_gradient : pass.gradient) =
             gradient.contiguous(layout_for(input));
     if (!pass.gradient.defined()) return variable_list(8);  // nothing came back
     pass.kept = saved[2];
@@ -128,9 +130,9 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
       pass.residual_gradient = at::empty_like(input);
     if (context->needs_input_grad(0))
       pass.input_gradient = context->saved_data["use_up"].toBool()
-                                ? take_over(input)
+                                ? reused_memory(input)
                                 : at::empty_like(input);
-    run_where_it_lies(pass);
+    run_on_its_device(pass);
     const at::Tensor none;
     return {pass.input_gradient,
             pass.residual_gradient,
@@ -176,7 +178,7 @@ Fork fused_norm(const at::Tensor& input, const NormVectors& vectors,
   if (!input.is_cpu() && stats.source == NormStats::Source::kRunning)
     pass.trace = {};
   pass.output = use_up ? input : at::empty_like(input);
-  run_where_it_lies(pass);
+  run_on_its_device(pass);
   return {pass.output, pass.output};
 }
 

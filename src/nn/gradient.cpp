@@ -9,7 +9,7 @@
 
 #include "sotta/core/error.h"
 
-#include "nn/out_of_memory.h"
+#include "gpu/out_of_memory.h"
 
 namespace sotta {
 namespace {

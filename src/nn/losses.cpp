@@ -9,7 +9,7 @@
 
 #include "sotta/core/error.h"
 
-#include "nn/logit_rows.h"
+#include "gpu/kernels/logit_rows.h"
 
 namespace sotta {
 namespace {

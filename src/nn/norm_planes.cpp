@@ -40,15 +40,13 @@ float lerp(float from, float to, float share) {
 // Fills the trace, and hands out what batch_norm() says.
 void find_statistics(const NormForward& pass, const Planes& planes) {
   const auto& vectors = pass.vectors;
-  const auto source = pass.stats.source;
   std::vector<Moments> batch;
-  if (source != NormStats::Source::kRunning)
-    batch = channel_moments(data<float>(pass.input), planes);
-  const auto share = static_cast<float>(pass.stats.batch_share);
+  if (pass.uses_batch) batch = channel_moments(data<float>(pass.input), planes);
+  const auto share = static_cast<float>(pass.batch_share);
   const double count = planes.values_per_channel();
-  const double to_unbiased = source == NormStats::Source::kBlended ? 1
-                             : count > 1 ? count / (count - 1)
-                                         : 0;
+  const double to_unbiased = pass.blended ? 1
+                             : count > 1  ? count / (count - 1)
+                                          : 0;
   for (int64_t c = 0; c < planes.channels; ++c) {
     float mean = data<float>(vectors.running_mean)[c];
     float var = data<float>(vectors.running_var)[c];
@@ -98,9 +96,9 @@ ChannelSums sum_block(const float* gradient, const float* input, int64_t count,
 void let_through(const NormBackward& pass, int64_t where, int64_t count,
                  float* values) {
   std::copy_n(data<float>(pass.gradient) + where, count, values);
-  if (const float* more = data<float>(pass.more))
+  if (const float* second = data<float>(pass.second_gradient))
     for (int64_t i = 0; i < count; ++i)
-      values[i] += more[where + i];
+      values[i] += second[where + i];
   if (!pass.kept.defined()) return;
   const uint8_t* kept = data<uint8_t>(pass.kept) + where;
   for (int64_t i = 0; i < count; ++i)
@@ -154,7 +152,7 @@ InputGradient input_gradient(const NormBackward& pass, const Planes& planes,
 
 }  // namespace
 
-void run(const NormForward& pass) {
+void run_planes(const NormForward& pass) {
   const Planes planes(pass.input);
   find_statistics(pass, planes);
   const float* input = data<float>(pass.input);
@@ -184,7 +182,7 @@ void run(const NormForward& pass) {
   });
 }
 
-void run(const NormBackward& pass) {
+void run_planes(const NormBackward& pass) {
   const Planes planes(pass.input);
   const auto sums = sum_channels(pass, planes);
   std::vector<InputGradient> formulas;

@@ -7,8 +7,8 @@
 
 #include "sotta/core/error.h"
 
-#include "nn/picking_kernel.h"
-#include "nn/upload.h"
+#include "gpu/kernels/picking_kernel.h"
+#include "gpu/upload.h"
 
 namespace sotta {
 namespace {

@@ -7,8 +7,4 @@ at::Tensor as_floats(const at::Tensor& images) {
                                            : images;
 }
 
-int64_t pixel_row_width(at::ScalarType type) {
-  return 16 / static_cast<int64_t>(c10::elementSize(type));
-}
-
 }  // namespace sotta

@@ -7,15 +7,4 @@ namespace sotta {
 // Bytes as floats in [0, 1]; floats as they are.
 at::Tensor as_floats(const at::Tensor& images);
 
-// Numbers that a pixel of pixel_rows() has: 16 bytes of them.
-int64_t pixel_row_width(at::ScalarType type);
-
-// Bytes [N, C, H, W] on a GPU as (bytes / 255 - mean) / std in one pass, with
-// `mean` and `std` of C floats: [N, pixel_row_width(), H, W], a pixel's numbers
-// side by side, zeros after the C-th. has_pixel_rows() says whether this build
-// does that, to these images.
-bool has_pixel_rows(const at::Tensor& images, at::ScalarType type);
-at::Tensor pixel_rows(const at::Tensor& images, const at::Tensor& mean,
-                      const at::Tensor& std, at::ScalarType type);
-
 }  // namespace sotta

@@ -9,7 +9,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/where.h>
 
-#include "nn/upload.h"
+#include "gpu/upload.h"
 
 namespace sotta {
 namespace {

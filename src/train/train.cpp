@@ -7,7 +7,7 @@
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 
-#include "nn/tuned_convolutions.h"
+#include "gpu/tuned_convolutions.h"
 
 namespace sotta {
 namespace {

@@ -12,8 +12,8 @@
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
 
-#include "nn/cuda_graph.h"
-#include "nn/device_work.h"
+#include "gpu/cuda_graph.h"
+#include "gpu/device_work.h"
 #include "train/epoch_plan.h"
 #include "train/schedule.h"
 

@@ -15,8 +15,8 @@
 #include "sotta/core/rng.h"
 #include "sotta/nn/gradient.h"
 
-#include "nn/conv3x3.h"
-#include "nn/device_queue.h"
+#include "gpu/device_queue.h"
+#include "gpu/kernels/conv3x3.h"
 #include "nn/random_tensor.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/gpu/own_convolution.h"

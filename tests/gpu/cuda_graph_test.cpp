@@ -1,4 +1,4 @@
-#include "nn/cuda_graph.h"
+#include "gpu/cuda_graph.h"
 
 #ifdef SOTTA_CUDA_HEADERS
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -18,9 +18,9 @@
 
 #include "sotta/core/log.h"
 #include "sotta/core/threads.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 
-#include "nn/device_queue.h"
+#include "gpu/device_queue.h"
 #include "tests/gpu/on_gpu.h"
 
 namespace sotta {

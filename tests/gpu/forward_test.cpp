@@ -10,11 +10,12 @@
 #include <torch/csrc/autograd/function.h>
 
 #include "sotta/core/rng.h"
+#include "sotta/gpu/precision.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
-#include "sotta/nn/precision.h"
 
+#include "gpu/kernels/pixel_rows.h"
 #include "models/resnet.h"
 #include "nn/convolution.h"
 #include "nn/pixels.h"

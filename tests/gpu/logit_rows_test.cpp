@@ -1,4 +1,4 @@
-#include "nn/logit_rows.h"
+#include "gpu/kernels/logit_rows.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "nn/norm_grid.h"
+#include "gpu/kernels/norm_grid.h"
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "nn/device_queue.h"
+#include "gpu/device_queue.h"
 #include "tests/gpu/on_gpu.h"
 
 namespace sotta {

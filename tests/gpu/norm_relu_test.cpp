@@ -15,8 +15,8 @@
 #include "sotta/core/rng.h"
 #include "sotta/nn/gradient.h"
 
-#include "nn/cuda_graph.h"
-#include "nn/device_queue.h"
+#include "gpu/cuda_graph.h"
+#include "gpu/device_queue.h"
 #include "nn/random_tensor.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"

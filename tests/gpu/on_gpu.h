@@ -4,7 +4,7 @@
 #include <c10/core/Device.h>
 #include <gtest/gtest.h>
 
-#include "sotta/nn/precision.h"
+#include "sotta/gpu/precision.h"
 
 namespace sotta::testing {
 

@@ -3,7 +3,7 @@
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
-#include "nn/cuda_graph.h"
+#include "gpu/cuda_graph.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
 

@@ -1,4 +1,4 @@
-#include "nn/out_of_memory.h"
+#include "gpu/out_of_memory.h"
 
 #include <cstdint>
 

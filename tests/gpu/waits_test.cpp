@@ -12,8 +12,8 @@
 
 #include "sotta/adapt/make_adapter.h"
 
-#include "nn/download.h"
-#include "nn/upload.h"
+#include "gpu/download.h"
+#include "gpu/upload.h"
 #include "tests/gpu/adapting.h"
 #include "tests/gpu/on_gpu.h"
 

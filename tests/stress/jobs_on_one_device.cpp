@@ -12,11 +12,11 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/threads.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 
+#include "gpu/cuda_graph.h"
+#include "gpu/device_queue.h"
 #include "models/resnet.h"
-#include "nn/cuda_graph.h"
-#include "nn/device_queue.h"
 
 namespace sotta::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <c10/core/Device.h>
 
-#include "sotta/nn/precision.h"
+#include "sotta/gpu/precision.h"
 
 namespace sotta::testing {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "sotta/core/error.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 
 #include "tests/stress/jobs_on_one_device.h"
 

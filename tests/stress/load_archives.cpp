@@ -27,10 +27,10 @@
 
 #include "sotta/core/error.h"
 
+#include "gpu/out_of_memory.h"
 #include "models/convert_weights.h"
 #include "models/torchscript.h"
 #include "network_probe.h"
-#include "nn/out_of_memory.h"
 
 namespace {
 

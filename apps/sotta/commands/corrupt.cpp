@@ -11,7 +11,7 @@
 #include "sotta/core/options.h"
 #include "sotta/data/image.h"
 #include "sotta/data/open_dataset.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 
 #include "commands.h"
 #include "core/atomic_file.h"

@@ -8,7 +8,7 @@
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 #include "sotta/eval/workbench.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 #include "sotta/record/record_file.h"
 #include "sotta/report/report.h"
 #include "sotta/report/write_report.h"

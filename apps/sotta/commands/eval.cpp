@@ -12,7 +12,7 @@
 #include "sotta/data/open_dataset.h"
 #include "sotta/engine/open_model.h"
 #include "sotta/eval/evaluate.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 #include "sotta/record/record_file.h"
 #include "sotta/stream/stream_sources.h"
 
@@ -22,8 +22,8 @@
 #include "data/sets/catalog.h"
 #include "eval/begin_record.h"
 #include "flags.h"
+#include "gpu/out_of_memory.h"
 #include "network_probe.h"
-#include "nn/out_of_memory.h"
 #include "process.h"
 #include "progress_bar.h"
 #include "standard_streams.h"

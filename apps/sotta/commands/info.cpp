@@ -9,7 +9,7 @@
 #include "sotta/core/version.h"
 #include "sotta/corrupt/corruption.h"
 #include "sotta/engine/engine.h"
-#include "sotta/nn/device.h"
+#include "sotta/gpu/device.h"
 #include "sotta/stream/scenario.h"
 
 #include "commands.h"

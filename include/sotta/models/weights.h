@@ -8,9 +8,9 @@
 #include <c10/core/Device.h>
 
 #include "sotta/data/safetensors.h"
+#include "sotta/gpu/precision.h"
 #include "sotta/models/classifier.h"
 #include "sotta/models/normalisation.h"
-#include "sotta/nn/precision.h"
 
 namespace sotta {
 

@@ -11,7 +11,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "core/checks.h"
-#include "nn/late_flag.h"
+#include "gpu/late_flag.h"
 
 namespace sotta {
 namespace {

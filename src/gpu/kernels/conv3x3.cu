@@ -1,0 +1,208 @@
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <ATen/ops/empty.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <c10/util/BFloat16.h>
+
+#include "sotta/core/error.h"
+#include "sotta/gpu/device.h"
+
+#include "gpu/kernels/conv3x3.h"
+#include "gpu/kernels/conv3x3_plan.cuh"
+#include "gpu/kernels/early_launch.cuh"
+#include "gpu/kernels/norm_grid.h"
+
+namespace sotta {
+namespace {
+
+using namespace conv_tiles;
+
+int attribute(cudaDeviceAttr which, at::Device device) {
+  int value = 0;
+  C10_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device.index()));
+  return value;
+}
+
+bool is_hopper(at::Device device) {
+  return device.is_cuda() &&
+         attribute(cudaDevAttrComputeCapabilityMajor, device) == 9 &&
+         attribute(cudaDevAttrComputeCapabilityMinor, device) == 0;
+}
+
+bool is_one_of_types(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kFloat ||
+         tensor.scalar_type() == at::kBFloat16;
+}
+
+int chunk_of(const at::Tensor& tensor) {
+  return kLine / static_cast<int>(tensor.element_size());
+}
+
+cudaStream_t stream_for(const at::Tensor& tensor) {
+  return c10::cuda::getCurrentCUDAStream(tensor.device().index());
+}
+
+// Packed kernels are [to / kPacked, from / chunk, taps, kPacked, chunk].
+Layer layer_of(const at::Tensor& input, const at::Tensor& packed) {
+  const auto size = [&](int64_t d) { return static_cast<int>(input.size(d)); };
+  return {size(0),
+          size(2),
+          size(3),
+          size(1),
+          static_cast<int>(packed.size(0)) * kPacked,
+          chunk_of(input)};
+}
+
+template <class Value, class Stored>
+void pack_as(const at::Tensor& kernels, const at::Tensor& packed) {
+  constexpr int kThreadsOfBlock = 256;
+  const int64_t count = kernels.numel();
+  pack<Value>
+      <<<static_cast<unsigned>((count + kThreadsOfBlock - 1) / kThreadsOfBlock),
+         kThreadsOfBlock, 0, stream_for(kernels)>>>(
+          reinterpret_cast<const Value*>(kernels.data_ptr<Stored>()),
+          reinterpret_cast<Value*>(packed.data_ptr<Stored>()),
+          static_cast<int>(kernels.size(0)), static_cast<int>(kernels.size(1)));
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  C10_CUDA_CHECK(cudaStreamSynchronize(stream_for(kernels)));
+}
+
+using Encode = decltype(&cuTensorMapEncodeTiled);
+
+// The driver's library is not linked: a program must start without it.
+Encode find_encode() {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  C10_CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled",
+                                                  &found, /*CUDA*/ 12000,
+                                                  cudaEnableDefault, &result));
+  if (result != cudaDriverEntryPointSuccess)
+    fail(ErrorKind::kUnsupported, "convolution",
+         "this driver cannot describe tensors for copies, CUDA 12 can");
+  return reinterpret_cast<Encode>(found);
+}
+
+// A size of the input: how many, how far from one to the next, how many of
+// them a box has.
+struct Extent {
+  int count;
+  int64_t bytes;
+  int of_box;
+};
+
+// Floats are rounded to TF32 as they are copied.
+CUtensorMap describe(const at::Tensor& input, const Layer& layer,
+                     const Pass& pass) {
+  static const Encode encode = find_encode();
+  const int of_box = pass.tile_side + 2;  // with the border
+  const Extent x = {layer.width, layer.from * input.element_size(), of_box},
+               y = {layer.height, x.bytes * layer.width, of_box},
+               image = {layer.images, y.bytes * layer.height, pass.tile_images};
+  const auto order = pass.images_first ? std::array<Extent, 3>{image, x, y}
+                                       : std::array<Extent, 3>{x, y, image};
+  cuuint64_t counts[4] = {static_cast<cuuint64_t>(layer.from)}, strides[3];
+  cuuint32_t box[4] = {static_cast<cuuint32_t>(layer.chunk)};
+  const cuuint32_t every[4] = {1, 1, 1, 1};
+  for (int i = 0; i < 3; ++i) {
+    counts[i + 1] = static_cast<cuuint64_t>(order[i].count);
+    strides[i] = static_cast<cuuint64_t>(order[i].bytes);
+    box[i + 1] = static_cast<cuuint32_t>(order[i].of_box);
+  }
+  CUtensorMap map;
+  const CUresult result = encode(
+      &map,
+      input.scalar_type() == at::kFloat ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+                                        : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+      4, input.data_ptr(), counts, strides, box, every,
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS)
+    fail(ErrorKind::kUnsupported, "convolution",
+         "the driver refuses a tensor of " + std::to_string(layer.images) +
+             " images");
+  return map;
+}
+
+// All that a block of the device can have.
+int most_shared_bytes(at::Device device) {
+  return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device) -
+         kReservedBytes;
+}
+
+// The limit is the kernel's, for all threads: one that does not depend on what
+// this launch needs.
+template <class Value, int kColumns, int kBlocks>
+void launch(const Plan& plan, const at::Tensor& input) {
+  const auto kernel = convolve<Value, kColumns, kBlocks>;
+  C10_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           most_shared_bytes(input.device())));
+  launch_early({plan.grid, kThreads, stream_for(input),
+                static_cast<size_t>(plan.shared_bytes), kBlocks},
+               kernel, plan.pass);
+}
+
+template <class Value>
+void launch(const Plan& plan, const at::Tensor& input) {
+  if (plan.blocks == 1)
+    launch<Value, kPacked, 1>(plan, input);
+  else if (plan.columns == kPacked)
+    launch<Value, kPacked, 2>(plan, input);
+  else
+    launch<Value, kPacked / 2, 2>(plan, input);
+}
+
+}  // namespace
+
+at::Tensor pack_kernels(const at::Tensor& kernels) {
+  if (kernels.dim() != 4 || kernels.numel() == 0 || kernels.size(2) != 3 ||
+      kernels.size(3) != 3 || !is_one_of_types(kernels) ||
+      !is_hopper(kernels.device()) || kernels.size(0) % kPacked != 0 ||
+      kernels.size(1) % kPacked != 0)
+    return {};
+  const c10::cuda::CUDAGuard guard(kernels.device());
+  const at::Tensor source = kernels.detach().contiguous();
+  const int chunk = chunk_of(kernels);
+  const at::Tensor packed = at::empty(
+      {kernels.size(0) / kPacked, kernels.size(1) / chunk, 9, kPacked, chunk},
+      source.options());
+  if (kernels.scalar_type() == at::kFloat)
+    pack_as<float, float>(source, packed);
+  else
+    pack_as<__nv_bfloat16, c10::BFloat16>(source, packed);
+  return packed;
+}
+
+bool fits_conv3x3(const at::Tensor& input, const at::Tensor& packed) {
+  return packed.defined() && input.device() == packed.device() &&
+         input.scalar_type() == packed.scalar_type() && input.dim() == 4 &&
+         input.size(1) == packed.size(1) * packed.size(4) &&
+         input.is_contiguous(at::MemoryFormat::ChannelsLast) &&
+         starts_on_16_bytes(input) && covers(layer_of(input, packed));
+}
+
+at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed) {
+  const c10::cuda::CUDAGuard guard(input.device());
+  const Layer layer = layer_of(input, packed);
+  const at::Tensor output =
+      at::empty({layer.images, layer.to, layer.height, layer.width},
+                input.options(), at::MemoryFormat::ChannelsLast);
+  Plan made = plan(layer, multiprocessors(input.device()),
+                   most_shared_bytes(input.device()));
+  require(made.pass.rows_ahead >= kFewestRows, "convolution",
+          "this GPU has too little shared memory");
+  made.pass.input = describe(input, layer, made.pass);
+  made.pass.kernels = static_cast<const char*>(packed.data_ptr());
+  made.pass.output = output.data_ptr();
+  if (input.scalar_type() == at::kFloat)
+    launch<float>(made, input);
+  else
+    launch<__nv_bfloat16>(made, input);
+  return output;
+}
+
+}  // namespace sotta

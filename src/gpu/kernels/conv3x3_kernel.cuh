@@ -1,0 +1,379 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/kernels/early_launch.cuh"
+#include "gpu/kernels/hopper.cuh"
+
+// A 3x3 convolution, stride 1, a border of one zero, a pixel's channels side by
+// side, as products of matrices. A block makes tiles of 256 pixels by 64 or 32
+// channels. It copies the tile's pixels with their border once per 128 bytes of
+// channels ("chunk") and multiplies them by nine kernels, each beginning where
+// its tap looks: nothing is unrolled in memory, no pixel is read nine times.
+
+namespace sotta::conv_tiles {
+
+constexpr int kPixels = 256;
+constexpr int kPacked = 64;  // channels of the output in a packed block
+constexpr int kLine = 128;   // bytes of a pixel in shared memory: one chunk
+constexpr int kPatches = 4;  // of 64 pixels
+constexpr int kGroup = 128;  // threads that multiply together
+constexpr int kGroups = 2;   // of two patches each
+constexpr int kThreads = kGroups * kGroup + 32;  // one warp copies
+constexpr int kBoxesAhead = 2;
+constexpr int kFewestRows = 3, kMostRows = 12;  // of kernels, ahead
+
+// Where the pixels of a tile lie, in lines of its box in shared memory and in
+// pixels of the output. A patch is eight groups of eight pixels.
+struct TileShape {
+  int box_bytes;        // of a whole number of 1024 bytes at least
+  int patch[kPatches];  // its first pixel, from the tile's
+  int group;            // from a group to the next
+  int tap_row, tap_column;
+  int out_patch[kPatches];
+  int out_pixel, out_group, out_two_groups;
+};
+
+struct Pass {
+  CUtensorMap input;
+  const char* kernels;  // packed
+  void* output;
+  TileShape shape;
+  int tiles;
+  int columns;      // tiles side by side for the output's channels
+  int chunks;       // of the input's channels, for each block
+  int rows_ahead;   // of kernels, that shared memory has room for: kFewestRows
+                    // at least, or blocks would wait for ever
+  bool keeps_rows;  // all that a block ever needs
+  int tiles_across, tiles_down;  // in an image
+  int tile_side, tile_images;
+  int height, width, channels;  // of the output
+  bool images_first;            // in the box: behind the channels come images
+};
+
+__host__ __device__ constexpr int row_bytes(int columns) {
+  return 3 * columns * kLine;  // the kernels of a row of taps
+}
+__host__ __device__ constexpr int box_step(int bytes) {
+  return (bytes + 1023) / 1024 * 1024;
+}
+
+struct Place {
+  int x, y, image, column;
+};
+
+__device__ inline Place place_of(const Pass& pass, int tile) {
+  const int spot = tile / pass.columns;
+  const int image = spot / (pass.tiles_across * pass.tiles_down);
+  const int within = spot % (pass.tiles_across * pass.tiles_down);
+  return {within % pass.tiles_across * pass.tile_side,
+          within / pass.tiles_across * pass.tile_side, image * pass.tile_images,
+          tile % pass.columns};
+}
+
+// A ring of buffers: which one, and the parity of its round.
+struct Turn {
+  int slot = 0;
+  uint32_t parity = 0;
+  __device__ void next(int slots) {
+    if (++slot < slots) return;
+    slot = 0;
+    parity ^= 1;
+  }
+};
+
+constexpr int kBarriers = 2 * kBoxesAhead + 2 * kMostRows;
+
+struct Shared {
+  char* boxes;
+  char* rows;
+  uint64_t *box_full, *box_free, *row_full, *row_free;
+};
+
+// Which tiles a block makes, and of which chunks.
+struct Share {
+  int first, step;
+  int first_chunk, all_chunks;
+};
+
+template <class Value>
+__device__ void copy_pixels(const Pass& pass, const Shared& shared,
+                            const Place& at, int chunk, Turn& turn) {
+  const int channel = chunk * (kLine / static_cast<int>(sizeof(Value)));
+  const int x = at.x - 1, y = at.y - 1;  // with the border
+  uint64_t* full = &shared.box_full[turn.slot];
+  hopper::wait_for(&shared.box_free[turn.slot], turn.parity ^ 1);
+  hopper::arrive_expecting(full, pass.shape.box_bytes);
+  hopper::copy_box(shared.boxes + turn.slot * box_step(pass.shape.box_bytes),
+                   &pass.input,
+                   pass.images_first ? hopper::Corner{channel, at.image, x, y}
+                                     : hopper::Corner{channel, x, y, at.image},
+                   full);
+  turn.next(kBoxesAhead);
+}
+
+// Narrow tiles take a part of a packed block.
+template <int kColumns>
+__device__ void copy_row(const Pass& pass, const Shared& shared, int column,
+                         int64_t row, Turn& turn) {
+  constexpr int kTap = kColumns * kLine, kPackedTap = kPacked * kLine;
+  constexpr int kParts = kPacked / kColumns;
+  uint64_t* full = &shared.row_full[turn.slot];
+  hopper::wait_for(&shared.row_free[turn.slot], turn.parity ^ 1);
+  hopper::arrive_expecting(full, row_bytes(kColumns));
+  char* to = shared.rows + turn.slot * row_bytes(kColumns);
+  const char* from =
+      pass.kernels + row * 3 * kPackedTap + column % kParts * kTap;
+  if (kParts == 1)
+    hopper::copy_bytes(to, from, 3 * kTap, full);
+  else
+    for (int x = 0; x < 3; ++x)
+      hopper::copy_bytes(to + x * kTap, from + x * kPackedTap, kTap, full);
+  turn.next(pass.rows_ahead);
+}
+
+// The thread that copies. A chunk's pixels come behind its first row of
+// kernels: groups hand back the row before only when they multiply with the
+// next. Behind all three at the very first, as no earlier kernel of the stream
+// writes them.
+template <class Value, int kColumns>
+__device__ void copy_tiles(const Pass& pass, const Shared& shared,
+                           const Share& share) {
+  Turn box, row;
+  for (int tile = share.first; tile < pass.tiles; tile += share.step) {
+    const Place at = place_of(pass, tile);
+    const int packed = at.column / (kPacked / kColumns) * share.all_chunks;
+    for (int i = share.first_chunk; i < share.first_chunk + pass.chunks; ++i) {
+      const bool is_first = tile == share.first && i == share.first_chunk;
+      for (int y = 0; y < 3; ++y) {
+        if (!pass.keeps_rows || tile == share.first)
+          copy_row<kColumns>(pass, shared, at.column, (packed + i) * 3 + y,
+                             row);
+        if (y == (is_first ? 2 : 0)) {
+          if (is_first) wait_for_kernels();
+          copy_pixels<Value>(pass, shared, at, i, box);
+        }
+      }
+    }
+  }
+}
+
+template <int kColumns>
+struct Sums {
+  float patch[2][kColumns / 2];
+};
+
+template <int kColumns>
+__device__ void keep_in_order(Sums<kColumns>& sums) {
+  hopper::keep_in_order(sums.patch[0]);
+  hopper::keep_in_order(sums.patch[1]);
+}
+
+template <class Value, int kColumns>
+__device__ void multiply_row(const Pass& pass, uint32_t lines, uint32_t kernels,
+                             int group, Sums<kColumns>& sums) {
+  hopper::begin_products();
+#pragma unroll
+  for (int x = 0; x < 3; ++x)
+#pragma unroll
+    for (int part = 0; part < kLine; part += 32)
+#pragma unroll
+      for (int p = 0; p < 2; ++p)
+        hopper::multiply(
+            sums.patch[p],
+            hopper::matrix_at(lines + part +
+                                  (pass.shape.patch[2 * group + p] +
+                                   x * pass.shape.tap_column) *
+                                      kLine,
+                              pass.shape.group * kLine),
+            hopper::matrix_at(kernels + x * kColumns * kLine + part, 8 * kLine),
+            Value());
+  hopper::commit_products();
+}
+
+// What a group of warps reads next.
+struct Reader {
+  Turn box, row;
+};
+
+template <class Value, int kColumns>
+__device__ void sum_tile(const Pass& pass, const Shared& shared, int group,
+                         Reader& at, Sums<kColumns>& sums) {
+  const bool speaks = threadIdx.x % kGroup == 0;
+  uint64_t* row_read = nullptr;  // by products that may not have ended
+  uint64_t* box_read = nullptr;
+  keep_in_order(sums);
+  for (int i = 0; i < pass.chunks; ++i) {
+    hopper::wait_for(&shared.box_full[at.box.slot], at.box.parity);
+    const uint32_t box = hopper::shared_address(shared.boxes) +
+                         at.box.slot * box_step(pass.shape.box_bytes);
+    for (int y = 0; y < 3; ++y) {
+      hopper::wait_for(&shared.row_full[at.row.slot], at.row.parity);
+      multiply_row<Value, kColumns>(pass, box + y * pass.shape.tap_row * kLine,
+                                    hopper::shared_address(shared.rows) +
+                                        at.row.slot * row_bytes(kColumns),
+                                    group, sums);
+      hopper::wait_for_products<1>();
+      if (speaks && row_read != nullptr) hopper::arrive(row_read);
+      if (speaks && box_read != nullptr) hopper::arrive(box_read);
+      row_read = &shared.row_free[at.row.slot];
+      box_read = y == 2 ? &shared.box_free[at.box.slot] : nullptr;
+      at.row.next(pass.rows_ahead);
+    }
+    at.box.next(kBoxesAhead);
+  }
+  hopper::wait_for_products<0>();
+  keep_in_order(sums);
+  if (speaks) hopper::arrive(row_read);
+  if (speaks) hopper::arrive(box_read);
+  if (pass.keeps_rows) at.row = {};
+}
+
+// The two blocks of a cluster have summed over different channels of the input.
+// Each gets the patches of the group of its rank from the other.
+template <int kColumns>
+__device__ void exchange(float* room, int rank, int group,
+                         Sums<kColumns>& sums) {
+  constexpr int kSums = kColumns / 2;
+  float* slot = room + threadIdx.x % kGroup;
+  hopper::meet_cluster();  // nobody needs its boxes any more
+  if (group == 1 - rank)
+#pragma unroll
+    for (int k = 0; k < 2 * kSums; ++k)
+      hopper::store_remote(slot + k * kGroup, group,
+                           sums.patch[k / kSums][k % kSums]);
+  hopper::meet_cluster();
+  if (group == rank)
+#pragma unroll
+    for (int k = 0; k < 2 * kSums; ++k)
+      sums.patch[k / kSums][k % kSums] += slot[k * kGroup];
+}
+
+// 16 bytes of channels side by side, which pack() puts into the columns
+// that a thread has.
+__device__ inline void store(float* to, const float* sums) {
+  *reinterpret_cast<float4*>(to) =
+      make_float4(sums[0], sums[1], sums[4], sums[5]);
+}
+__device__ inline void store(__nv_bfloat16* to, const float* sums) {
+  union {
+    __nv_bfloat162 pairs[4];
+    uint4 bytes;
+  } line;
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    line.pairs[i] = __floats2bfloat162_rn(sums[4 * i], sums[4 * i + 1]);
+  *reinterpret_cast<uint4*>(to) = line.bytes;
+}
+
+template <class Value, int kColumns>
+__device__ void write_patch(const Pass& pass, const Place& at, int patch,
+                            const float (&sums)[kColumns / 2]) {
+  constexpr int kWide = 16 / sizeof(Value);
+  const int warp = threadIdx.x % kGroup / 32, lane = threadIdx.x % 32;
+  const int first = (at.image * pass.height + at.y) * pass.width + at.x +
+                    pass.shape.out_patch[patch] +
+                    warp * pass.shape.out_two_groups +
+                    lane / 4 * pass.shape.out_pixel;
+  Value* to = static_cast<Value*>(pass.output) +
+              static_cast<int64_t>(first) * pass.channels +
+              at.column * kColumns + lane % 4 * kWide;
+  Value* below =
+      to + static_cast<int64_t>(pass.shape.out_group) * pass.channels;
+#pragma unroll
+  for (int i = 0; i < kColumns / 4 / kWide; ++i) {
+    store(to + i * 4 * kWide, sums + i * 2 * kWide);
+    store(below + i * 4 * kWide, sums + i * 2 * kWide + 2);
+  }
+}
+
+// Clusters of `kBlocks` share the input's channels of a tile.
+template <class Value, int kColumns, int kBlocks>
+__global__ void __launch_bounds__(kThreads, 1)
+    convolve(const __grid_constant__ Pass pass) {
+#if __CUDA_ARCH__ == 900 && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(1024) char memory[];
+  __shared__ uint64_t barriers[kBarriers];
+  const Shared shared = {memory,
+                         memory + kBoxesAhead * box_step(pass.shape.box_bytes),
+                         barriers,
+                         barriers + kBoxesAhead,
+                         barriers + 2 * kBoxesAhead,
+                         barriers + 2 * kBoxesAhead + kMostRows};
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kBoxesAhead; ++i) {
+      hopper::make_barrier(&shared.box_full[i], 1);
+      hopper::make_barrier(&shared.box_free[i], kGroups);
+    }
+    for (int i = 0; i < pass.rows_ahead; ++i) {
+      hopper::make_barrier(&shared.row_full[i], 1);
+      hopper::make_barrier(&shared.row_free[i], kGroups);
+    }
+    hopper::show_barriers();
+  }
+  __syncthreads();
+  let_next_begin();
+
+  const int group = threadIdx.x / kGroup;
+  const int rank = kBlocks == 1 ? 0 : static_cast<int>(hopper::cluster_rank());
+  const Share share = {static_cast<int>(blockIdx.x) / kBlocks,
+                       static_cast<int>(gridDim.x) / kBlocks,
+                       rank * pass.chunks, kBlocks * pass.chunks};
+  if (group == kGroups && threadIdx.x % 32 == 0)
+    copy_tiles<Value, kColumns>(pass, shared, share);
+  if (kBlocks == 1 && group == kGroups) return;
+
+  Reader reader;
+  for (int tile = share.first; tile < pass.tiles; tile += share.step) {
+    Sums<kColumns> sums = {};
+    if (group < kGroups)
+      sum_tile<Value, kColumns>(pass, shared, group, reader, sums);
+    if (kBlocks > 1) {
+      __syncwarp();
+      exchange<kColumns>(reinterpret_cast<float*>(memory), rank, group, sums);
+    }
+    if (kBlocks > 1 ? group != rank : group == kGroups) continue;
+    wait_for_kernels();
+#pragma unroll
+    for (int p = 0; p < 2; ++p)
+      write_patch<Value, kColumns>(pass, place_of(pass, tile), 2 * group + p,
+                                   sums.patch[p]);
+  }
+#else
+  __trap();  // the host asks the device first
+#endif
+}
+
+// Products cut off what TF32 has no bits for: 13 of a float's. Those may be all
+// that tell a NaN from infinity, and others would round up to a zero.
+__device__ inline float rounded(float value) {
+  if (isnan(value)) return __uint_as_float(0x7fffffff);
+  return __uint_as_float((__float_as_uint(value) + 0x1000) & ~0x1fffu);
+}
+__device__ inline __nv_bfloat16 rounded(__nv_bfloat16 value) {
+  return value;
+}
+
+// Kernels [to, from, 3, 3] as convolve() reads them: blocks of kPacked channels
+// of the output by a chunk of the input's, nine taps each, with the parts of
+// lines swapped as hopper::matrix_at() says, and channels in the order that
+// puts 16 bytes side by side into one thread.
+template <class Value>
+__global__ void pack(const Value* kernels, Value* packed, int to, int from) {
+  constexpr int kWide = 16 / sizeof(Value), kChunk = kLine / sizeof(Value);
+  const int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+  if (i >= int64_t{to} * from * 9) return;
+  const int tap = i % 9, in = i / 9 % from, out = i / 9 / from;
+
+  // The channel is number `pair` of the pairs that one thread stores at once.
+  const int pair = out % kWide / 2, quarter = out / kWide % 4;
+  const int stretch = out % kPacked / (4 * kWide);
+  const int row = 8 * (stretch * kWide / 2 + pair) + 2 * quarter + out % 2;
+  const int part = in % kChunk / kWide;
+  const int64_t block =
+      (int64_t{out / kPacked} * (from / kChunk) + in / kChunk) * 9 + tap;
+  packed[(block * kPacked + row) * kChunk + (part ^ row % 8) * kWide +
+         in % kWide] = rounded(kernels[i]);
+}
+
+}  // namespace sotta::conv_tiles

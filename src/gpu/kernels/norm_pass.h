@@ -1,0 +1,69 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sotta {
+
+// The passes of a norm layer, relu(norm(input) + residual) forward and back, as
+// tensors in and tensors out: what the kernels of the CPU (nn/norm_planes.h)
+// and of GPUs (norm_rows.h) are both given.
+
+// Added to every variance before its root is taken, as everywhere in PyTorch.
+constexpr double kNormEpsilon = 1e-5;
+
+// One norm layer's share of the vectors of a forward pass; all [C].
+struct NormVectors {
+  at::Tensor scale;
+  at::Tensor shift;
+  at::Tensor running_mean;
+  at::Tensor running_var;
+
+  // Written by passes with batch or blended statistics, see batch_norm().
+  at::Tensor batch_mean;
+  at::Tensor batch_var;
+};
+
+// What a forward pass leaves for the backward pass, all [C].
+struct NormTrace {
+  at::Tensor mean;         // as used
+  at::Tensor inverse_std;  // as used
+  at::Tensor batch_mean;   // the running one if the batch has no share
+};
+
+struct NormForward {
+  at::Tensor input;
+  at::Tensor residual;  // undefined: none
+  NormVectors vectors;
+
+  // Mean and variance are (1 - share) * running + share * batch. Without
+  // `uses_batch` they are the running ones, and nothing is handed out; the
+  // variance of a blended pass is handed out as it is used, that of the batch
+  // alone as an unbiased estimate.
+  bool uses_batch = false;
+  bool blended = false;
+  double batch_share = 0;
+
+  bool relu = true;
+
+  at::Tensor output;  // written; may be the input
+  at::Tensor kept;    // written: bytes, 1 where the ReLU lets through; may be
+                      // undefined
+  NormTrace trace;    // written
+};
+
+struct NormBackward {
+  at::Tensor input;
+  at::Tensor gradient;         // of the output
+  at::Tensor second_gradient;  // of its other reader, added; undefined: none
+  at::Tensor kept;             // undefined: there was no ReLU
+  at::Tensor scale;
+  NormTrace trace;
+  double batch_share = 0;  // of the batch in the statistics
+
+  at::Tensor input_gradient;     // written, unless undefined; may be the input
+  at::Tensor residual_gradient;  // written, unless undefined
+  at::Tensor scale_gradient;     // written
+  at::Tensor shift_gradient;     // written
+};
+
+}  // namespace sotta

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/kernels/early_launch.cuh"
+#include "gpu/kernels/norm_pack.cuh"
+
+// The kernels of norm_rows.cu: how they are called stands there.
+
+namespace sotta::norm_rows {
+
+constexpr int kThreads = 256;
+
+// Threads that add up what the blocks found: channels by parts.
+constexpr int kChannels = 32;
+constexpr int kParts = 32;
+
+// Rows of channels. A thread keeps to one pack's channels and goes from row to
+// row; a block's threads share `abreast` rows at a time.
+struct Rows {
+  int64_t count;
+  int channels;
+  int packs;
+  int abreast;
+};
+
+// Calls work(pack's place) for the thread's pack of every row.
+template <class Work>
+__device__ void each_row(const Rows& rows, const Work& work) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * rows.abreast;
+  int64_t row = static_cast<int64_t>(blockIdx.x) * rows.abreast +
+                threadIdx.x / rows.packs;
+  for (; row < rows.count; row += step)
+    work(row * rows.packs + threadIdx.x % rows.packs);
+}
+
+// Adds up what the block's threads have for the same channels:
+// [2, channels] at `sums`.
+template <int kSize>
+__device__ void write_block_sums(const PackSums<kSize>& mine, const Rows& rows,
+                                 float* sums) {
+  __shared__ float shared[2][kSize][kThreads];
+  const int me = threadIdx.x;
+  for (int i = 0; i < kSize; ++i) {
+    shared[0][i][me] = mine.first[i];
+    shared[1][i][me] = mine.second[i];
+  }
+  __syncthreads();
+  for (int half = kThreads / 2; half >= rows.packs; half /= 2) {
+    if (me < half)
+      for (int i = 0; i < kSize; ++i) {
+        shared[0][i][me] += shared[0][i][me + half];
+        shared[1][i][me] += shared[1][i][me + half];
+      }
+    __syncthreads();
+  }
+  if (me >= rows.packs) return;
+  for (int i = 0; i < kSize; ++i) {
+    sums[me * kSize + i] = shared[0][i][me];
+    sums[rows.channels + me * kSize + i] = shared[1][i][me];
+  }
+}
+
+// All blocks' sums of a channel; valid in threads of threadIdx.y == 0.
+__device__ TwoSums add_blocks(const float* sums, int blocks, int channels,
+                              int channel) {
+  __shared__ double shared[2][kParts][kChannels];
+  TwoSums mine = {0, 0};
+  // Most of the time goes into waiting for memory.
+#pragma unroll 8
+  for (int block = threadIdx.y; block < blocks && channel < channels;
+       block += kParts) {
+    mine.first += sums[2 * block * channels + channel];
+    mine.second += sums[(2 * block + 1) * channels + channel];
+  }
+  for (int half = kParts / 2; half > 0; half /= 2) {
+    shared[0][threadIdx.y][threadIdx.x] = mine.first;
+    shared[1][threadIdx.y][threadIdx.x] = mine.second;
+    __syncthreads();
+    if (threadIdx.y < half) {
+      mine.first += shared[0][threadIdx.y + half][threadIdx.x];
+      mine.second += shared[1][threadIdx.y + half][threadIdx.x];
+    }
+    __syncthreads();
+  }
+  return mine;
+}
+
+template <class Value>
+__global__ void sum_inputs(const Value* input, const float* running_mean,
+                           Rows rows, float* sums) {
+  constexpr int kSize = Pack<Value>::kSize;
+  const int channel = threadIdx.x % rows.packs * kSize;
+  PackSums<kSize> mine;
+  each_row(rows, [&](int64_t place) {
+    add_input(read_pack(input, place), running_mean + channel, mine);
+  });
+  write_block_sums(mine, rows, sums + 2 * blockIdx.x * rows.channels);
+}
+
+__global__ void finish_statistics(const float* sums, int blocks, int channels,
+                                  Statistics found) {
+  const int c = static_cast<int>(blockIdx.x) * kChannels + threadIdx.x;
+  const TwoSums total = add_blocks(sums, blocks, channels, c);
+  if (threadIdx.y != 0 || c >= channels) return;
+  hand_out(found, c, channel_statistics(found, c, total));
+}
+
+__global__ void trace_running(int channels, Statistics found) {
+  const int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (c >= channels) return;
+  found.used_mean[c] = found.own_mean[c] = found.running_mean[c];
+  found.inverse_std[c] = inverse_std_of(found.running_var[c]);
+}
+
+struct Formula {
+  const float *scale, *shift, *mean;
+  const float *inverse_std, *var;  // one of the two
+};
+
+template <class Value>
+__global__ void normalise(const Value* input, Formula formula, Rows rows,
+                          AfterChannels<Value> after) {
+  constexpr int kSize = Pack<Value>::kSize;
+  let_next_begin();
+  wait_for_kernels();
+  const int channel = threadIdx.x % rows.packs * kSize;
+  NormChannel channels[kSize];
+  for (int i = 0; i < kSize; ++i) {
+    const int c = channel + i;
+    const float inverse_std = formula.var == nullptr
+                                  ? formula.inverse_std[c]
+                                  : inverse_std_of(formula.var[c]);
+    channels[i] = {formula.mean[c], formula.scale[c] * inverse_std,
+                   formula.shift[c]};
+  }
+  each_row(rows, [&](int64_t place) {
+    const auto x = read_pack(input, place);
+    Pack<Value> residual;
+    if (after.residual != nullptr) residual = read_pack(after.residual, place);
+    write_normalised(x, residual, channels, after, place);
+  });
+}
+
+// Writes the residual's gradient on the way.
+template <class Value>
+__global__ void sum_gradients(Incoming<Value> incoming, const Value* input,
+                              const float* mean, Rows rows,
+                              Value* residual_gradient, float* sums) {
+  constexpr int kSize = Pack<Value>::kSize;
+  const int channel = threadIdx.x % rows.packs * kSize;
+  PackSums<kSize> mine;
+  each_row(rows, [&](int64_t place) {
+    const auto x = read_pack(input, place);
+    const auto values = let_through(incoming, place);
+    add_gradient(values, x, mean + channel, mine);
+    if (residual_gradient != nullptr)
+      write_pack(values, residual_gradient, place);
+  });
+  write_block_sums(mine, rows, sums + 2 * blockIdx.x * rows.channels);
+}
+
+__global__ void finish_gradients(const float* sums, int blocks, int channels,
+                                 const float* inverse_std,
+                                 float* scale_gradient, float* shift_gradient) {
+  const int c = static_cast<int>(blockIdx.x) * kChannels + threadIdx.x;
+  const TwoSums total = add_blocks(sums, blocks, channels, c);
+  if (threadIdx.y != 0 || c >= channels) return;
+  const AffineGradient found = affine_gradient(total, inverse_std[c]);
+  scale_gradient[c] = found.scale;
+  shift_gradient[c] = found.shift;
+}
+
+// The gradient may be written over the input.
+template <class Value>
+__global__ void propagate(Incoming<Value> incoming, const Value* input,
+                          BackFormula formula, const float* scale_gradient,
+                          const float* shift_gradient, Rows rows,
+                          Value* input_gradient) {
+  constexpr int kSize = Pack<Value>::kSize;
+  const int channel = threadIdx.x % rows.packs * kSize;
+  BackChannel channels[kSize];
+  for (int i = 0; i < kSize; ++i) {
+    const int c = channel + i;
+    channels[i] =
+        back_channel(formula, c, {scale_gradient[c], shift_gradient[c]});
+  }
+  each_row(rows, [&](int64_t place) {
+    const auto x = read_pack(input, place);
+    const auto values = let_through(incoming, place);
+    write_pack(propagated(values, x, channels), input_gradient, place);
+  });
+}
+
+}  // namespace sotta::norm_rows

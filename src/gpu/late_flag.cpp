@@ -1,0 +1,19 @@
+#include "gpu/late_flag.h"
+
+#include <ATen/ops/zeros.h>
+
+namespace sotta {
+
+// LibTorch keeps pinned memory until all copies into it are done, also when
+// this object is gone.
+LateFlag::LateFlag(at::Device device) : copy_(at::zeros({}, at::kBool)) {
+  if (device.is_cuda()) copy_ = copy_.pin_memory();
+}
+
+bool LateFlag::seen_set(const at::Tensor& flag) {
+  copy_.copy_(flag, /*non_blocking=*/true);
+  // Volatile: the device may write it at any time.
+  return *static_cast<const volatile bool*>(copy_.data_ptr<bool>());
+}
+
+}  // namespace sotta

@@ -11,9 +11,9 @@
 #include <ATen/ops/rand.h>
 
 #include "bench/paired.h"
-#include "engine/simd_target.h"
-#include "engine/stem_layer.h"
-#include "engine/winograd.h"
+#include "engine/cpu/conv/stem_layer.h"
+#include "engine/cpu/simd_target.h"
+#include "engine/cpu/winograd/winograd.h"
 
 namespace {
 

@@ -20,7 +20,7 @@
 #include "bench/random_network.h"
 #include "core/allocator.h"
 #include "core/peak_memory.h"
-#include "engine/simd_target.h"
+#include "engine/cpu/simd_target.h"
 
 namespace {
 

@@ -10,10 +10,10 @@
 
 #include "sotta/core/rng.h"
 
-#include "engine/buffer.h"
-#include "engine/crew.h"
-#include "engine/planes.h"
-#include "engine/simd_target.h"
+#include "engine/cpu/buffer.h"
+#include "engine/cpu/crew.h"
+#include "engine/cpu/planes.h"
+#include "engine/cpu/simd_target.h"
 
 // What the kernels' tests need, without LibTorch: they also run on processors
 // for which there is none.

@@ -1,4 +1,4 @@
-#include "engine/crew.h"
+#include "engine/cpu/crew.h"
 
 #include <gtest/gtest.h>
 

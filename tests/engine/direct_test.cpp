@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/direct_layer.h"
+#include "engine/cpu/conv/direct_layer.h"
 #include "tests/engine/blocked.h"
 #include "tests/engine/summed_call.h"
 

@@ -1,4 +1,4 @@
-#include "engine/large_pages.h"
+#include "engine/cpu/large_pages.h"
 
 #include <cstdint>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "engine/buffer.h"
+#include "engine/cpu/buffer.h"
 
 namespace sotta::engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/max_pool.h"
+#include "engine/cpu/max_pool.h"
 
 #include <cmath>
 #include <limits>

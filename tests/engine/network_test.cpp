@@ -1,4 +1,4 @@
-#include "engine/network.h"
+#include "engine/cpu/network/network.h"
 
 #include <string>
 #include <tuple>
@@ -8,7 +8,7 @@
 #include <ATen/ops/empty_like.h>
 #include <gtest/gtest.h>
 
-#include "engine/network_layout.h"
+#include "engine/cpu/network/network_layout.h"
 #include "tests/engine/models.h"
 
 namespace sotta::engine {

@@ -1,4 +1,4 @@
-#include "engine/norm_state.h"
+#include "engine/cpu/network/norm_state.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "engine/pass_plan.h"
+#include "engine/cpu/network/pass_plan.h"
 
 #include <gtest/gtest.h>
 

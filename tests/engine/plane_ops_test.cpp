@@ -1,4 +1,4 @@
-#include "engine/plane_ops.h"
+#include "engine/cpu/plane_ops.h"
 
 #include <cmath>
 #include <limits>

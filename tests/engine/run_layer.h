@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/winograd_layer.h"
+#include "engine/cpu/winograd/winograd_layer.h"
 #include "tests/engine/blocked.h"
 
 namespace sotta::engine {

@@ -1,4 +1,4 @@
-#include "engine/simd_target.h"
+#include "engine/cpu/simd_target.h"
 
 #include <gtest/gtest.h>
 

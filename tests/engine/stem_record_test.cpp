@@ -1,4 +1,4 @@
-#include "engine/stem_record.h"
+#include "engine/cpu/network/stem_record.h"
 
 #include <vector>
 

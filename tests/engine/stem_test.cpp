@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/stem_layer.h"
+#include "engine/cpu/conv/stem_layer.h"
 #include "tests/engine/blocked.h"
 
 namespace sotta::engine {

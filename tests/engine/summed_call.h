@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/conv_call.h"
+#include "engine/cpu/conv/conv_call.h"
 #include "tests/engine/blocked.h"
 
 namespace sotta::engine {

@@ -1,10 +1,10 @@
-#include "engine/winograd.h"
+#include "engine/cpu/winograd/winograd.h"
 
 #include <tuple>
 
 #include <gtest/gtest.h>
 
-#include "engine/winograd_layer.h"
+#include "engine/cpu/winograd/winograd_layer.h"
 #include "tests/engine/blocked.h"
 #include "tests/engine/run_layer.h"
 #include "tests/engine/summed_call.h"

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/winograd.h"
-#include "engine/winograd_layer.h"
+#include "engine/cpu/winograd/winograd.h"
+#include "engine/cpu/winograd/winograd_layer.h"
 #include "tests/engine/blocked.h"
 #include "tests/engine/run_layer.h"
 #include "tests/engine/summed_call.h"

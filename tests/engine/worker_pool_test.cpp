@@ -1,4 +1,4 @@
-#include "engine/worker_pool.h"
+#include "engine/cpu/worker_pool.h"
 
 #include <atomic>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "engine/workspace.h"
+#include "engine/cpu/network/workspace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cpu/planes.h"
+
+namespace sotta::engine {
+
+// One image's convolution of stride 1 as a sum over kernel taps.
+struct StemSizes {
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+  int64_t kernel = 3;
+  int64_t height = 0;  // of the results
+  int64_t width = 0;
+};
+
+// padded [inputs / 16][height + kernel - 1][width + kernel - 1][16], weights
+// [kernel^2][outputs / 16][inputs][16], results
+// [outputs / 16][height][width][16].
+void stem_conv(const StemSizes& sizes, const float* padded,
+               const float* weights, float* results);
+
+}  // namespace sotta::engine

@@ -1,0 +1,108 @@
+#include <utility>
+
+#include <ATen/ops/linear.h>
+
+#include "engine/cpu/network/network_function.h"
+#include "engine/cpu/network/network_layout.h"
+#include "engine/cpu/simd_target.h"
+#include "engine/fused.h"
+#include "models/pixel_input.h"
+
+namespace sotta::engine {
+namespace {
+
+// Tensors made for inference alone count no versions.
+int64_t version_of(const at::Tensor& tensor) {
+  return tensor.is_inference() ? 0 : static_cast<int64_t>(tensor._version());
+}
+
+class FusedClassifier : public Classifier {
+ public:
+  FusedClassifier(std::unique_ptr<Classifier> reference,
+                  const NetworkLayout& layout, bool low_memory)
+      : reference_(std::move(reference)),
+        network_(std::make_shared<RunnableNetwork>(
+            layout, reference_->norm_layers(), low_memory)),
+        body_version_(version_of(reference_->source().body)),
+        input_(reference_->normalisation(), reference_->source().body) {}
+
+  ForwardResult forward(const at::Tensor& images, const ModelState& state,
+                        NormStats stats) const override {
+    if (!covers(images) || !covers(state))
+      return reference_->forward(images, state, stats);
+    auto result =
+        run_network(network_, input_.normalise(images, at::kCPU), state, stats);
+    const NetworkLayout& layout = network_->layout;
+    const at::Tensor logits = at::linear(
+        result.features, layout.classifier_weight, layout.classifier_bias);
+    return {logits, result.features, result.batch_mean, result.batch_var};
+  }
+
+  const ModelState& source() const override { return reference_->source(); }
+  int64_t classes() const override { return reference_->classes(); }
+  int64_t channels() const override { return reference_->channels(); }
+  std::string engine() const override { return "fused"; }
+  const std::vector<NormLayer>& norm_layers() const override {
+    return reference_->norm_layers();
+  }
+  const Normalisation& normalisation() const override {
+    return reference_->normalisation();
+  }
+  NamedTensors named_tensors(const ModelState& state) const override {
+    return reference_->named_tensors(state);
+  }
+
+ private:
+  // What is wrong with other images LibTorch's classifier says.
+  bool covers(const at::Tensor& images) const {
+    const bool known_type =
+        images.scalar_type() == at::kByte || images.scalar_type() == at::kFloat;
+    return known_type && images.dim() == 4 && images.is_cpu() &&
+           images.size(1) == channels() && images.numel() > 0;
+  }
+
+  // The packed weights are the source's.
+  bool covers(const ModelState& state) const {
+    const at::Tensor& own = source().body;
+    const bool same_body = state.body.defined() && state.body.is_cpu() &&
+                           state.body.sizes() == own.sizes() &&
+                           state.body.scalar_type() == own.scalar_type() &&
+                           state.body.data_ptr() == own.data_ptr() &&
+                           version_of(own) == body_version_;
+    return same_body && !state.body.requires_grad() &&
+           is_vector(state.affine, source().affine) &&
+           is_vector(state.running_mean, source().running_mean) &&
+           is_vector(state.running_var, source().running_var) &&
+           !state.running_mean.requires_grad() &&
+           !state.running_var.requires_grad();
+  }
+
+  static bool is_vector(const at::Tensor& tensor, const at::Tensor& like) {
+    return tensor.defined() && tensor.is_cpu() &&
+           tensor.scalar_type() == at::kFloat && tensor.sizes() == like.sizes();
+  }
+
+  std::unique_ptr<Classifier> reference_;
+  std::shared_ptr<RunnableNetwork> network_;
+  int64_t body_version_;
+  PixelInput input_;
+};
+
+}  // namespace
+
+std::vector<std::string> fused_targets() {
+  return simd_targets();
+}
+
+bool is_fusible(const Classifier& model) {
+  return !fused_targets().empty() && read_layout(model).has_value();
+}
+
+std::unique_ptr<Classifier> make_fused(std::unique_ptr<Classifier> model,
+                                       bool low_memory) {
+  const auto layout = read_layout(*model);
+  return std::make_unique<FusedClassifier>(std::move(model), layout.value(),
+                                           low_memory);
+}
+
+}  // namespace sotta::engine

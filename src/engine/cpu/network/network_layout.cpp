@@ -1,0 +1,105 @@
+#include "engine/cpu/network/network_layout.h"
+
+#include <map>
+#include <string>
+
+#include "sotta/core/error.h"
+
+#include "models/resnet.h"
+#include "engine/cpu/planes.h"
+
+namespace sotta::engine {
+namespace {
+
+bool covered(const ResNetSpec& spec) {
+  if (spec.channels > kBlock) return false;
+  for (const int64_t width : spec.widths)
+    if (width % kBlock != 0) return false;
+  for (const int64_t blocks : spec.blocks)
+    if (blocks < 1) return false;
+  return true;
+}
+
+// Cuts the layers out of the classifier's named tensors.
+class Reader {
+ public:
+  explicit Reader(const Classifier& model)
+      : tensors_(model.named_tensors(model.source())) {
+    const auto& layers = model.norm_layers();
+    for (size_t i = 0; i < layers.size(); ++i)
+      norms_[layers[i].name] = i;
+  }
+
+  ConvNormLayout layer(const std::string& conv, const std::string& norm,
+                       int64_t stride) const {
+    const at::Tensor weights = tensors_.at(conv + ".weight").contiguous();
+    return {{weights.size(1), weights.size(0), weights.size(2), stride},
+            weights,
+            norms_.at(norm)};
+  }
+
+  // The stride is its first 3x3 convolution's, and the shortcut's.
+  BlockLayout block(const std::string& name, ResNetSpec::Block kind,
+                    int64_t stride) const {
+    const bool basic = kind == ResNetSpec::Block::kBasic;
+    BlockLayout block;
+    const auto add = [&](const std::string& number, int64_t step) {
+      block.path.push_back(
+          layer(name + ".conv" + number, name + ".bn" + number, step));
+    };
+    add("1", basic ? stride : 1);
+    add("2", basic ? 1 : stride);
+    if (!basic) add("3", 1);
+    if (tensors_.count(name + ".downsample.0.weight"))
+      block.shortcut =
+          layer(name + ".downsample.0", name + ".downsample.1", stride);
+    return block;
+  }
+
+  at::Tensor tensor(const std::string& name) const { return tensors_.at(name); }
+
+ private:
+  NamedTensors tensors_;
+  std::map<std::string, size_t> norms_;
+};
+
+std::map<std::string, std::vector<int64_t>> shapes_of(const Classifier& model) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const auto& [name, tensor] : model.named_tensors(model.source()))
+    shapes[name] = tensor.sizes().vec();
+  return shapes;
+}
+
+std::optional<ResNetSpec> spec_of(const Classifier& model) {
+  if (model.engine() != "libtorch") return std::nullopt;
+  try {
+    return infer_resnet(shapes_of(model), "engine");
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<NetworkLayout> read_layout(const Classifier& model) {
+  const ModelState& source = model.source();
+  if (!source.body.is_cpu() || source.body.scalar_type() != at::kFloat)
+    return std::nullopt;
+  const auto spec = spec_of(model);
+  if (!spec || !covered(*spec)) return std::nullopt;
+
+  const Reader reader(model);
+  NetworkLayout layout;
+  layout.pools = spec->stem == ResNetSpec::Stem::kImagenet;
+  layout.stem = reader.layer("conv1", "bn1", layout.pools ? 2 : 1);
+  for (size_t stage = 0; stage < spec->widths.size(); ++stage)
+    for (int64_t i = 0; i < spec->blocks[stage]; ++i)
+      layout.blocks.push_back(reader.block(
+          "layer" + std::to_string(stage + 1) + "." + std::to_string(i),
+          spec->block, stage > 0 && i == 0 ? 2 : 1));
+  layout.classifier_weight = reader.tensor("fc.weight");
+  layout.classifier_bias = reader.tensor("fc.bias");
+  return layout;
+}
+
+}  // namespace sotta::engine

@@ -10,9 +10,9 @@
 
 #include "sotta/core/rng.h"
 
+#include "engine/cpu/activation_shape.h"
 #include "engine/cpu/buffer.h"
-#include "engine/cpu/crew.h"
-#include "engine/cpu/planes.h"
+#include "engine/cpu/kernel_context.h"
 #include "engine/cpu/simd_target.h"
 
 // What the kernels' tests need, without LibTorch: they also run on processors
@@ -26,12 +26,12 @@ struct Place {
 // Numbers [N][C][H][W].
 class Array {
  public:
-  explicit Array(const Planes& sizes)
+  explicit Array(const ActivationShape& sizes)
       : sizes_(sizes),
         values_(static_cast<size_t>(sizes.images * sizes.channels *
                                     sizes.height * sizes.width)) {}
 
-  const Planes& sizes() const { return sizes_; }
+  const ActivationShape& sizes() const { return sizes_; }
   std::vector<float>& values() { return values_; }
   const float* data() const { return values_.data(); }
 
@@ -53,12 +53,12 @@ class Array {
         at.x);
   }
 
-  Planes sizes_;
+  ActivationShape sizes_;
   std::vector<float> values_;
 };
 
 template <class Action>
-void for_every_place(const Planes& sizes, const Action& action) {
+void for_every_place(const ActivationShape& sizes, const Action& action) {
   for (int64_t n = 0; n < sizes.images; ++n)
     for (int64_t c = 0; c < sizes.channels; ++c)
       for (int64_t y = 0; y < sizes.height; ++y)
@@ -68,13 +68,13 @@ void for_every_place(const Planes& sizes, const Action& action) {
 
 // value(place) at every place.
 template <class Value>
-Array make_array(const Planes& sizes, const Value& value) {
+Array make_array(const ActivationShape& sizes, const Value& value) {
   Array array(sizes);
   for_every_place(sizes, [&](const Place& at) { array[at] = value(at); });
   return array;
 }
 
-inline Array random_array(const Planes& sizes, uint64_t seed) {
+inline Array random_array(const ActivationShape& sizes, uint64_t seed) {
   Rng rng(seed);
   return make_array(
       sizes, [&](const Place&) { return static_cast<float>(rng.normal()); });
@@ -88,9 +88,9 @@ inline FloatBuffer random_vector(int64_t size, uint64_t seed) {
   return vector;
 }
 
-inline int64_t blocked_offset(const Planes& planes, const Place& at) {
-  return at.n * planes.image() + at.c / kBlock * planes.plane() +
-         (at.y * planes.width + at.x) * kBlock + at.c % kBlock;
+inline int64_t blocked_offset(const ActivationShape& shape, const Place& at) {
+  return at.n * shape.image_size() + at.c / kChannelBlock * shape.plane_size() +
+         (at.y * shape.width + at.x) * kChannelBlock + at.c % kChannelBlock;
 }
 
 // An array as the kernels keep it, and back.
@@ -103,9 +103,10 @@ inline FloatBuffer to_blocked(const Array& array) {
   return blocked;
 }
 
-inline Array from_blocked(const FloatBuffer& blocked, const Planes& planes) {
-  return make_array(planes, [&](const Place& at) {
-    return blocked.data()[blocked_offset(planes, at)];
+inline Array from_blocked(const FloatBuffer& blocked,
+                          const ActivationShape& shape) {
+  return make_array(shape, [&](const Place& at) {
+    return blocked.data()[blocked_offset(shape, at)];
   });
 }
 
@@ -114,7 +115,7 @@ inline Array from_blocked(const FloatBuffer& blocked, const Planes& planes) {
 inline Array naive_conv(const Array& images, const Array& weights,
                         int64_t stride) {
   const int64_t kernel = weights.sizes().height, pad = (kernel - 1) / 2;
-  Planes sizes = images.sizes();
+  ActivationShape sizes = images.sizes();
   sizes.channels = weights.sizes().images;
   sizes.height = (sizes.height + 2 * pad - kernel) / stride + 1;
   sizes.width = (sizes.width + 2 * pad - kernel) / stride + 1;
@@ -135,7 +136,7 @@ inline Array naive_conv(const Array& images, const Array& weights,
 // gradient goes to the inputs it was made from. Added to `result`.
 inline void add_naive_backward(const Array& gradient, const Array& weights,
                                int64_t stride, Array& result) {
-  const Planes& input = result.sizes();
+  const ActivationShape& input = result.sizes();
   const int64_t kernel = weights.sizes().height, pad = (kernel - 1) / 2;
   for_every_place(gradient.sizes(), [&](const Place& at) {
     for (int64_t c = 0; c < input.channels; ++c)
@@ -167,16 +168,16 @@ inline void expect_close(const Array& found, const Array& expected,
 }
 
 // Workers with their memory.
-struct CrewOfWorkers {
-  explicit CrewOfWorkers(int64_t threads)
+struct TestWorkers {
+  explicit TestWorkers(int64_t threads)
       : workers(static_cast<size_t>(threads)) {
-    crew = {&pool, threads, workers.data(), &shared, &packed};
+    context = {&pool, threads, workers.data(), &shared, &packed};
   }
 
   WorkerPool pool;
   std::vector<WorkerScratch> workers;
   FloatBuffer shared, packed;
-  Crew crew;
+  KernelContext context;
 };
 
 // Runs a test with every kind of vector instructions there is.

@@ -24,10 +24,10 @@ class DirectSizes : public ::testing::TestWithParam<Sizes> {
         layer_(shape_, weights_.data()) {}
 
   ConvShape shape_;
-  Planes input_, output_;
+  ActivationShape input_, output_;
   Array weights_;
   DirectLayer layer_;
-  CrewOfWorkers workers_{2};
+  TestWorkers workers_{2};
 };
 
 TEST_P(DirectSizes, ConvolvesLikeItsDefinition) {
@@ -37,30 +37,30 @@ TEST_P(DirectSizes, ConvolvesLikeItsDefinition) {
   ConvCall call;
   call.input = input_;
   call.output = output_;
-  call.source.values = input.data();
-  call.sink.out = result.data();
+  call.prologue.values = input.data();
+  call.epilogue.out = result.data();
   const Array expected = naive_conv(images, weights_, shape_.stride);
 
   for_every_target([&] {
-    layer_.forward(call, geometry, workers_.crew);
+    layer_.forward(call, geometry, workers_.context);
     expect_close(from_blocked(result, output_), expected);
   });
 }
 
-TEST_P(DirectSizes, GoesBackToItsInput) {
+TEST_P(DirectSizes, HasTheGradientOfItsInput) {
   const auto geometry = layer_.geometry(input_);
   const Array gradient = random_array(output_, 3);
   const FloatBuffer values = to_blocked(gradient), result(input_.size());
   ConvCall call;
   call.input = output_;
   call.output = input_;
-  call.source.values = values.data();
-  call.sink.out = result.data();
+  call.prologue.values = values.data();
+  call.epilogue.out = result.data();
   Array expected(input_);
   add_naive_backward(gradient, weights_, shape_.stride, expected);
 
   for_every_target([&] {
-    layer_.backward(call, geometry, workers_.crew);
+    layer_.backward(call, geometry, workers_.context);
     expect_close(from_blocked(result, input_), expected);
   });
 }
@@ -74,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(DirectLayer, TakesSumsThatDoNotDependOnTheThreads) {
   const Array weights = random_array({16, 32, 1, 1}, 2);
   const DirectLayer layer({32, 16, 1, 1}, weights.data());
-  SummedCall().sums([&](const ConvCall& call, const Crew& crew) {
-    layer.forward(call, layer.geometry(call.input), crew);
+  SummedCall().sums([&](const ConvCall& call, const KernelContext& context) {
+    layer.forward(call, layer.geometry(call.input), context);
   });
 }
 

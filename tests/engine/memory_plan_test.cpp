@@ -5,14 +5,14 @@
 namespace sotta::engine {
 namespace {
 
-TEST(MemoryPlan, ThingsNeededAtACommonStepLieApart) {
+TEST(MemoryPlan, ArraysAliveAtACommonStepLieApart) {
   MemoryPlan plan;
   EXPECT_EQ(plan.place(10, {{0, 2}}), 0);
   EXPECT_EQ(plan.place(5, {{2, 3}}), 10);
   EXPECT_EQ(plan.size(), 15);
 }
 
-TEST(MemoryPlan, WhatIsNoLongerNeededMakesRoom) {
+TEST(MemoryPlan, TheMemoryOfADeadArrayIsReused) {
   MemoryPlan plan;
   plan.place(10, {{0, 2}});
   plan.place(5, {{0, 9}});
@@ -22,14 +22,14 @@ TEST(MemoryPlan, WhatIsNoLongerNeededMakesRoom) {
   EXPECT_EQ(plan.size(), 18);
 }
 
-TEST(MemoryPlan, AThingMayComeAgain) {
+TEST(MemoryPlan, AnArrayMayHaveSeveralLifetimes) {
   MemoryPlan plan;
   const int64_t first = plan.place(10, {{0, 0}, {5, 6}});
   EXPECT_EQ(plan.place(10, {{1, 4}}), first);
   EXPECT_EQ(plan.place(10, {{2, 5}}), 10);
 }
 
-TEST(MemoryPlan, NothingNeedsNoRoom) {
+TEST(MemoryPlan, AnEmptyArrayTakesNoMemory) {
   MemoryPlan plan;
   plan.place(10, {{0, 1}});
   plan.place(0, {{0, 1}});

@@ -46,7 +46,7 @@ TEST(NetworkLayout, ImagenetsStemHasAStrideAndPools) {
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->stem.shape.kernel, 7);
   EXPECT_EQ(layout->stem.shape.stride, 2);
-  EXPECT_TRUE(layout->pools);
+  EXPECT_TRUE(layout->has_max_pool);
 }
 
 TEST(NetworkLayout, OtherNetworksAreNotCovered) {
@@ -57,13 +57,13 @@ TEST(Network, WorkspacesFollowTheImagesSize) {
   const auto model = make_model("resnet8");
   const Network network(*read_layout(*model), model->norm_layers(), false);
   const auto space = network.make_workspace(2, 13, 10);
-  EXPECT_EQ(space->planes.front().height, 13);
-  EXPECT_EQ(space->planes.back().channels, 64);
-  EXPECT_EQ(space->planes.back().height, 4);  // 13, 7, 4
-  EXPECT_EQ(space->planes.back().width, 3);   // 10, 5, 3
+  EXPECT_EQ(space->pre_norm_shapes.front().height, 13);
+  EXPECT_EQ(space->pre_norm_shapes.back().channels, 64);
+  EXPECT_EQ(space->pre_norm_shapes.back().height, 4);  // 13, 7, 4
+  EXPECT_EQ(space->pre_norm_shapes.back().width, 3);   // 10, 5, 3
 }
 
-// Passes there and back in one workspace, without and with low memory.
+// Forward and backward passes in one workspace, without and with low memory.
 class SecondPass
     : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
  protected:
@@ -93,7 +93,7 @@ class SecondPass
     network_.forward(input(), 2, space, features.data_ptr<float>());
     return features;
   }
-  at::Tensor there_and_back(Workspace& space) const {
+  at::Tensor gradient_of_pass(Workspace& space) const {
     const at::Tensor features = forward(space);
     const at::Tensor gradient = at::empty_like(affine_);
     network_.backward(
@@ -102,7 +102,7 @@ class SecondPass
     return gradient;
   }
   at::Tensor afresh() const {
-    return there_and_back(*network_.make_workspace(2, 32, 32));
+    return gradient_of_pass(*network_.make_workspace(2, 32, 32));
   }
 
   std::unique_ptr<Classifier> model_;
@@ -113,9 +113,9 @@ class SecondPass
 };
 
 TEST_P(SecondPass, TakesTheStemsOutputOfTheFirst) {
-  there_and_back(*space_);
+  gradient_of_pass(*space_);
   affine_ += 0.125;
-  EXPECT_TRUE(there_and_back(*space_).equal(afresh()));
+  EXPECT_TRUE(gradient_of_pass(*space_).equal(afresh()));
 
   // Sums that are not made again: the mean is the centre.
   const int64_t channels = layout_.stem.shape.outputs;
@@ -126,9 +126,9 @@ TEST_P(SecondPass, TakesTheStemsOutputOfTheFirst) {
 }
 
 TEST_P(SecondPass, NoticesOtherImages) {
-  there_and_back(*space_);
+  gradient_of_pass(*space_);
   images_[1][2][3] += 0.5;
-  EXPECT_TRUE(there_and_back(*space_).equal(afresh()));
+  EXPECT_TRUE(gradient_of_pass(*space_).equal(afresh()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SecondPass,

@@ -13,7 +13,7 @@ struct OneChannel : ::testing::Test {
   float batch_mean = -1, batch_var = -1;
   NormState state{1};
 
-  NormInput input() {
+  NormPointers input() {
     return {&scale,       &shift,      &running_mean,
             &running_var, &batch_mean, &batch_var};
   }
@@ -54,7 +54,7 @@ TEST_F(OneChannel, FrozenStatisticsPassTheGradientOn) {
   state.use_running(input());
   const double sum = 5, product = 8;
   float to_scale = 0, to_shift = 0;
-  state.go_back(&sum, &product, &to_scale, &to_shift);
+  state.set_backward(&sum, &product, &to_scale, &to_shift);
   EXPECT_NEAR(to_scale, 4, 1e-4);  // 8 / 2
   EXPECT_EQ(to_shift, 5);
   EXPECT_NEAR(state.gradient_factor()[0], 1, 1e-5);
@@ -68,7 +68,7 @@ TEST_F(OneChannel, BatchStatisticsCancelAConstantGradient) {
   state.use_batch(input(), NormStats::batch(), &sum, &squares, 2);
   const double gradients = 2, product = 0;
   float to_scale = 0, to_shift = 0;
-  state.go_back(&gradients, &product, &to_scale, &to_shift);
+  state.set_backward(&gradients, &product, &to_scale, &to_shift);
   EXPECT_NEAR(state.gradient_factor()[0] + state.gradient_offset()[0], 0, 1e-5);
 }
 

@@ -5,24 +5,24 @@
 
 namespace sotta::engine {
 
-// Images through a layer of stride 1, or gradients on their way back.
+// A layer of stride 1, forward with images or backward with gradients.
 inline Array run_layer(const WinogradLayer& layer, const Array& images,
                        int64_t outputs, bool backward, int64_t threads = 2) {
-  CrewOfWorkers workers(threads);
+  TestWorkers workers(threads);
   const FloatBuffer input = to_blocked(images);
-  Planes planes = images.sizes();
+  ActivationShape shape = images.sizes();
   ConvCall call;
-  call.input = planes;
-  call.source.values = input.data();
-  planes.channels = outputs;
-  const FloatBuffer output(planes.size());
-  call.output = planes;
-  call.sink.out = output.data();
+  call.input = shape;
+  call.prologue.values = input.data();
+  shape.channels = outputs;
+  const FloatBuffer output(shape.size());
+  call.output = shape;
+  call.epilogue.out = output.data();
   if (backward)
-    layer.backward(call, workers.crew);
+    layer.backward(call, workers.context);
   else
-    layer.forward(call, workers.crew);
-  return from_blocked(output, planes);
+    layer.forward(call, workers.context);
+  return from_blocked(output, shape);
 }
 
 // For expect_close() of gradients. Wide tiles' errors grow with the root of the

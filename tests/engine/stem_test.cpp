@@ -25,7 +25,7 @@ class StemSizesTest : public ::testing::TestWithParam<Sizes> {
   ConvShape shape_;
   Array images_, weights_;
   StemLayer layer_;
-  CrewOfWorkers workers_{2};
+  TestWorkers workers_{2};
 };
 
 TEST_P(StemSizesTest, ConvolvesLikeItsDefinition) {
@@ -34,16 +34,16 @@ TEST_P(StemSizesTest, ConvolvesLikeItsDefinition) {
   ConvCall call;
   call.input = images_.sizes();
   call.output = expected.sizes();
-  call.sink.out = result.data();
+  call.epilogue.out = result.data();
 
   for_every_target([&] {
-    layer_.forward(images_.data(), call, workers_.crew);
+    layer_.forward(images_.data(), call, workers_.context);
     expect_close(from_blocked(result, call.output), expected);
   });
 }
 
-TEST_P(StemSizesTest, GoesBackToTheImages) {
-  Planes output = images_.sizes();
+TEST_P(StemSizesTest, HasTheGradientOfTheImages) {
+  ActivationShape output = images_.sizes();
   output.channels = shape_.outputs;
   const Array gradient = random_array(output, 3);
   const FloatBuffer values = to_blocked(gradient);
@@ -52,10 +52,10 @@ TEST_P(StemSizesTest, GoesBackToTheImages) {
   ConvCall call;
   call.input = output;
   call.output = images_.sizes();
-  call.source.values = values.data();
+  call.prologue.values = values.data();
 
   for_every_target([&] {
-    layer_.backward(call, result.values().data(), workers_.crew);
+    layer_.backward(call, result.values().data(), workers_.context);
     expect_close(result, expected);
   });
 }

@@ -16,20 +16,20 @@ struct SummedCall {
       : images(random_array({5, 32, 12, width}, 1)) {
     call.input = images.sizes();
     call.output = {5, 16, 12, width};
-    call.source.values = input.data();
-    call.sink.kind = Sink::Kind::kStatistics;
-    call.sink.out = output.data();
-    call.sink.centre = centre.data();
+    call.prologue.values = input.data();
+    call.epilogue.kind = Epilogue::Kind::kStatistics;
+    call.epilogue.out = output.data();
+    call.epilogue.centre = centre.data();
   }
 
-  // Of run(call, crew); expects the same at any number of threads.
+  // Of run(call, context); expects the same at any number of threads.
   template <class Run>
   std::vector<double> sums(const Run& run) {
     std::vector<std::vector<double>> found;
     for (const int64_t threads : {1, 2, 4}) {
-      SumSlots slots;
+      PartialSums slots;
       call.sums = &slots;
-      run(call, CrewOfWorkers(threads).crew);
+      run(call, TestWorkers(threads).context);
       found.emplace_back(slots.row(0, 16), slots.row(0, 16) + 32);
     }
     EXPECT_EQ(found[0], found[1]);

@@ -29,7 +29,7 @@ TEST_P(WinogradSizes, ConvolvesLikeItsDefinition) {
   });
 }
 
-TEST_P(WinogradSizes, GoesBackLikeTheTransposedConvolution) {
+TEST_P(WinogradSizes, HasTheGradientOfTheTransposedConvolution) {
   const auto& [inputs, outputs, count, height, width] = GetParam();
   const Array gradient = random_array({count, outputs, height, width}, 1);
   const Array weights = random_array({outputs, inputs, 3, 3}, 2);
@@ -49,9 +49,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Sizes{32, 16, 3, 7, 5}, Sizes{64, 64, 1, 1, 1},
                       Sizes{48, 80, 2, 9, 13}, Sizes{16, 16, 1, 40, 3}));
 
-// Wide layers take the way on which all workers read the same tiles, and each
-// takes groups of outputs, narrower ones with more workers.
-TEST(WinogradLayer, WideLayersConvolveTooTheSameWithAnyWorkers) {
+// Wide layers run output-parallel: all workers read the same tiles, and each
+// takes panels of outputs, narrower ones with more workers.
+TEST(WinogradLayer, WideLayersConvolveTheSameWithAnyWorkers) {
   const Array images = random_array({3, 176, 6, 6}, 1);
   const Array weights = random_array({192, 176, 3, 3}, 2);
   const Array expected = naive_conv(images, weights, 1);
@@ -69,7 +69,7 @@ TEST(WinogradLayer, WideLayersConvolveTooTheSameWithAnyWorkers) {
   }
 }
 
-TEST(WinogradLayer, WideLayersGoBackToo) {
+TEST(WinogradLayer, WideLayersHaveGradientsToo) {
   const Array gradient = random_array({3, 192, 6, 6}, 1);
   const Array weights = random_array({192, 176, 3, 3}, 2);
   const WinogradLayer layer({176, 192, 3, 1}, {weights.data(), nullptr}, false);
@@ -86,9 +86,10 @@ TEST(WinogradLayer, TakesSumsThatDoNotDependOnTheThreads) {
   const Array weights = random_array({16, 32, 3, 3}, 2);
   const WinogradLayer layer({32, 16, 3, 1}, {weights.data(), nullptr}, true);
   SummedCall summed;
-  const auto sums = summed.sums([&](const ConvCall& call, const Crew& crew) {
-    layer.forward(call, crew);
-  });
+  const auto sums =
+      summed.sums([&](const ConvCall& call, const KernelContext& context) {
+        layer.forward(call, context);
+      });
 
   const Array expected = naive_conv(summed.images, weights, 1);
   double sum = 0;
@@ -106,17 +107,17 @@ TEST(WinogradLayer, TakesSumsOfLargeImages) {
   const WinogradLayer layer({192, 192, 3, 1}, {weights.data(), nullptr}, true);
   const FloatBuffer input = to_blocked(images), output(input.size());
   const FloatBuffer centre = to_blocked(Array({1, 192, 1, 1}));
-  CrewOfWorkers workers(2);
-  SumSlots slots;
+  TestWorkers workers(2);
+  PartialSums slots;
   ConvCall call;
   call.input = call.output = images.sizes();
-  call.source.values = input.data();
-  call.sink.kind = Sink::Kind::kStatistics;
-  call.sink.out = output.data();
-  call.sink.centre = centre.data();
+  call.prologue.values = input.data();
+  call.epilogue.kind = Epilogue::Kind::kStatistics;
+  call.epilogue.out = output.data();
+  call.epilogue.centre = centre.data();
   call.sums = &slots;
 
-  layer.forward(call, workers.crew);
+  layer.forward(call, workers.context);
 
   std::vector<double> sums(192, 0.0);
   const Array found = from_blocked(output, call.output);
@@ -131,21 +132,21 @@ TEST(WinogradLayer, PreparesEveryImageOnceBeforeItIsRead) {
   const Array images = random_array({6, 16, 8, 8}, 1);
   const Array weights = random_array({16, 16, 3, 3}, 2);
   const WinogradLayer layer({16, 16, 3, 1}, {weights.data(), nullptr}, true);
-  CrewOfWorkers workers(2);
+  TestWorkers workers(2);
   const FloatBuffer later = to_blocked(images);
   const FloatBuffer input = to_blocked(Array(images.sizes()));
   const FloatBuffer output(later.size());
   ConvCall call;
   call.input = call.output = images.sizes();
-  call.source.values = input.data();
-  call.sink.out = output.data();
+  call.prologue.values = input.data();
+  call.epilogue.out = output.data();
   call.prepare = [&](Range range) {
-    const int64_t size = call.input.image();
+    const int64_t size = call.input.image_size();
     for (int64_t i = range.begin * size; i < range.end * size; ++i)
       input.data()[i] += later.data()[i];
   };
 
-  layer.forward(call, workers.crew);
+  layer.forward(call, workers.context);
 
   expect_close(from_blocked(output, call.input),
                naive_conv(images, weights, 1));
@@ -153,37 +154,37 @@ TEST(WinogradLayer, PreparesEveryImageOnceBeforeItIsRead) {
 
 TEST(Winograd, ReadsThroughANormLayer) {
   const Array images = random_array({2, 16, 6, 6}, 1);
-  const Array raw = random_array({2, 16, 6, 6}, 2);
+  const Array pre_norm = random_array({2, 16, 6, 6}, 2);
   const Array weights = random_array({16, 16, 3, 3}, 3);
   const WinogradLayer layer({16, 16, 3, 1}, {weights.data(), nullptr}, true);
-  const FloatBuffer input = to_blocked(images), kept = to_blocked(raw),
+  const FloatBuffer input = to_blocked(images), kept = to_blocked(pre_norm),
                     scale = random_vector(16, 4), shift = random_vector(16, 5),
                     slope = random_vector(16, 6), output(input.size());
   ConvCall call;
   call.input = call.output = images.sizes();
-  call.source = {Source::Kind::kNormRelu,
-                 input.data(),
-                 kept.data(),
-                 scale.data(),
-                 slope.data(),
-                 shift.data()};
-  call.sink.out = output.data();
+  call.prologue = {Prologue::Kind::kNormRelu,
+                   input.data(),
+                   kept.data(),
+                   scale.data(),
+                   slope.data(),
+                   shift.data()};
+  call.epilogue.out = output.data();
   const auto affine = [&](const Place& at) {
     return images[at] * scale.data()[at.c] + shift.data()[at.c];
   };
   const auto expect = [&](auto value) {
-    layer.forward(call, CrewOfWorkers(1).crew);
+    layer.forward(call, TestWorkers(1).context);
     expect_close(from_blocked(output, call.input),
                  naive_conv(make_array(call.input, value), weights, 1));
   };
 
   for_every_target([&] {
-    call.source.kind = Source::Kind::kNormRelu;
+    call.prologue.kind = Prologue::Kind::kNormRelu;
     expect([&](const Place& at) { return std::max(affine(at), 0.0F); });
 
-    call.source.kind = Source::Kind::kNormBackward;
+    call.prologue.kind = Prologue::Kind::kNormBackward;
     expect([&](const Place& at) {
-      return affine(at) + raw[at] * slope.data()[at.c];
+      return affine(at) + pre_norm[at] * slope.data()[at.c];
     });
   });
 }
@@ -205,7 +206,7 @@ class StridedLayer : public ::testing::TestWithParam<StridedSizes> {
   int64_t inputs_, outputs_;
   Array images_, weights_, one_;
   WinogradLayer layer_;
-  CrewOfWorkers workers_{2};
+  TestWorkers workers_{2};
 };
 
 TEST_P(StridedLayer, ConvolvesWithItsShortcut) {
@@ -215,12 +216,12 @@ TEST_P(StridedLayer, ConvolvesWithItsShortcut) {
   ConvCall call;
   call.input = images_.sizes();
   call.output = expected.sizes();
-  call.source.values = input.data();
-  call.sink.out = main.data();
-  call.shortcut_sink.out = shortcut.data();
+  call.prologue.values = input.data();
+  call.epilogue.out = main.data();
+  call.shortcut_epilogue.out = shortcut.data();
 
   for_every_target([&] {
-    layer_.forward(call, workers_.crew);
+    layer_.forward(call, workers_.context);
     expect_close(from_blocked(main, call.output), expected);
     expect_close(from_blocked(shortcut, call.output),
                  naive_conv(images_, one_, 2));
@@ -236,18 +237,18 @@ TEST_P(StridedLayer, NeedsNoShortcut) {
   ConvCall call;
   call.input = images_.sizes();
   call.output = expected.sizes();
-  call.source.values = input.data();
-  call.sink.out = output.data();
+  call.prologue.values = input.data();
+  call.epilogue.out = output.data();
 
-  alone.forward(call, workers_.crew);
+  alone.forward(call, workers_.context);
 
   expect_close(from_blocked(output, call.output), expected);
 }
 
-TEST_P(StridedLayer, GoesBackThroughBothConvolutions) {
-  const Planes input = images_.sizes();
-  const Planes output{3, outputs_, (input.height + 1) / 2,
-                      (input.width + 1) / 2};
+TEST_P(StridedLayer, HasTheGradientsOfBothConvolutions) {
+  const ActivationShape input = images_.sizes();
+  const ActivationShape output{3, outputs_, (input.height + 1) / 2,
+                               (input.width + 1) / 2};
   const Array gradient = random_array(output, 4);
   const Array other = random_array(output, 5);
   const FloatBuffer main = to_blocked(gradient), shortcut = to_blocked(other),
@@ -258,12 +259,12 @@ TEST_P(StridedLayer, GoesBackThroughBothConvolutions) {
   ConvCall call;
   call.input = output;
   call.output = images_.sizes();
-  call.source.values = main.data();
-  call.shortcut_source.values = shortcut.data();
-  call.sink.out = result.data();
+  call.prologue.values = main.data();
+  call.shortcut_prologue.values = shortcut.data();
+  call.epilogue.out = result.data();
 
   for_every_target([&] {
-    layer_.backward(call, workers_.crew);
+    layer_.backward(call, workers_.context);
     expect_close(from_blocked(result, input), expected);
   });
 }
@@ -271,22 +272,22 @@ TEST_P(StridedLayer, GoesBackThroughBothConvolutions) {
 TEST_P(StridedLayer, GivesTheSameWithoutKeptWeights) {
   const WinogradLayer sparing({inputs_, outputs_, 3, 2},
                               {weights_.data(), one_.data()}, false);
-  const Planes input = images_.sizes();
-  const Planes output{3, outputs_, (input.height + 1) / 2,
-                      (input.width + 1) / 2};
+  const ActivationShape input = images_.sizes();
+  const ActivationShape output{3, outputs_, (input.height + 1) / 2,
+                               (input.width + 1) / 2};
   const FloatBuffer main = to_blocked(random_array(output, 4)),
                     shortcut = to_blocked(random_array(output, 5)),
                     result(input.size());
   ConvCall call;
   call.input = output;
   call.output = input;
-  call.source.values = main.data();
-  call.shortcut_source.values = shortcut.data();
-  call.sink.out = result.data();
+  call.prologue.values = main.data();
+  call.shortcut_prologue.values = shortcut.data();
+  call.epilogue.out = result.data();
 
-  layer_.backward(call, workers_.crew);
+  layer_.backward(call, workers_.context);
   Array expected = from_blocked(result, input);
-  sparing.backward(call, workers_.crew);
+  sparing.backward(call, workers_.context);
 
   EXPECT_EQ(from_blocked(result, input).values(), expected.values());
 }

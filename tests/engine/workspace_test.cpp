@@ -18,34 +18,34 @@ TEST(Workspace, HasRoomForEveryLayer) {
   EXPECT_GE(space->memory.size(), 3 * (16 * 64 + 2 * 32 * 16));
   EXPECT_EQ(space->memory.size(), 3 * space->plan.size);
   EXPECT_EQ(space->at(5) - space->at(0), 15);
-  EXPECT_EQ(space->winners.size(), 3 * 16 * 16);
-  EXPECT_GE(space->bits[0].size(), 3 * 32 * 16 / 16 * kBitBytes);
+  EXPECT_EQ(space->argmax.size(), 3 * 16 * 16);
+  EXPECT_GE(space->relu_masks[0].size(), 3 * 32 * 16 / 16 * kMaskBytes);
 }
 
-TEST(Workspace, HiresEveryWorkerOnce) {
+TEST(Workspace, MakesScratchForEveryWorkerOnce) {
   const auto space = make(1);
-  space->hire(3);
-  space->hire(2);
+  space->ensure_workers(3);
+  space->ensure_workers(2);
   EXPECT_EQ(space->workers.size(), 3);
 }
 
 TEST(WorkspacePool, LendsWhatFits) {
   WorkspacePool pool;
-  EXPECT_EQ(pool.take(4, 8, 8), nullptr);
+  EXPECT_EQ(pool.acquire(4, 8, 8), nullptr);
   auto space = make(4);
   const Workspace* same = space.get();
-  pool.give_back(std::move(space));
+  pool.release(std::move(space));
 
-  space = pool.take(3, 8, 8);
+  space = pool.acquire(3, 8, 8);
   EXPECT_EQ(space.get(), same);
-  EXPECT_EQ(pool.take(3, 8, 8), nullptr);
+  EXPECT_EQ(pool.acquire(3, 8, 8), nullptr);
 }
 
 TEST(WorkspacePool, DropsWhatDoesNotFitAnyMore) {
   WorkspacePool pool;
-  pool.give_back(make(4));
-  EXPECT_EQ(pool.take(5, 8, 8), nullptr);
-  EXPECT_EQ(pool.take(4, 8, 8), nullptr);
+  pool.release(make(4));
+  EXPECT_EQ(pool.acquire(5, 8, 8), nullptr);
+  EXPECT_EQ(pool.acquire(4, 8, 8), nullptr);
 }
 
 }  // namespace

@@ -5,19 +5,20 @@
 #include <memory>
 #include <new>
 
-#include "engine/cpu/large_pages.h"
+#include "engine/cpu/huge_pages.h"
 
 namespace sotta::engine {
 
-// Memory for the kernels: aligned to the widest vectors, to cache lines and, if
-// large, to large pages. Not initialised, so pages that are never touched cost
-// nothing.
+// Memory for the kernels: aligned to 64 bytes (the widest vectors and cache
+// lines) and, from 2 MB on, to huge pages. Not initialised, so that pages that
+// are never touched take no memory.
 template <class Number>
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(int64_t size)
-      : memory_(static_cast<Number*>(take(bytes(size))), {size}), size_(size) {}
+      : memory_(static_cast<Number*>(allocate(bytes(size))), {size}),
+        size_(size) {}
 
   Number* data() const { return memory_.get(); }
   int64_t size() const { return size_; }
@@ -27,17 +28,17 @@ class Buffer {
     return static_cast<size_t>(size) * sizeof(Number);
   }
   static constexpr std::align_val_t kAlignment{64};
-  static void* take(size_t bytes) {
-    return bytes < kLargePage ? ::operator new(bytes, kAlignment)
-                              : take_pages(bytes);
+  static void* allocate(size_t bytes) {
+    return bytes < kHugePage ? ::operator new(bytes, kAlignment)
+                             : allocate_pages(bytes);
   }
   struct Free {
     int64_t size = 0;
     void operator()(Number* memory) const {
-      if (bytes(size) < kLargePage)
+      if (bytes(size) < kHugePage)
         ::operator delete(memory, kAlignment);
       else
-        give_pages_back(memory, bytes(size));
+        free_pages(memory, bytes(size));
     }
   };
   std::unique_ptr<Number, Free> memory_;
@@ -45,5 +46,11 @@ class Buffer {
 };
 
 using FloatBuffer = Buffer<float>;
+
+// Replaces a buffer that is smaller than `size`; what it held is lost.
+template <class Number>
+void ensure_size(Buffer<Number>& buffer, int64_t size) {
+  if (buffer.size() < size) buffer = Buffer<Number>(size);
+}
 
 }  // namespace sotta::engine

@@ -8,128 +8,146 @@
 
 #include <hwy/cache_control.h>
 
-#include "engine/cpu/sinks-inl.h"
-#include "engine/cpu/sources-inl.h"
+#include "engine/cpu/epilogues-inl.h"
+#include "engine/cpu/prologues-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
+// All kernels here go through images, then channels (a vector at a time), then
+// the pixels of a plane, which are kChannelBlock numbers apart.
+
 // Zeros a row of `pixels` pixels of one vector each.
 HWY_INLINE void clear_row(float* to, int64_t pixels) {
   for (int64_t x = 0; x < pixels; ++x)
-    store(zero(), to + x * kBlock);
+    store(zero(), to + x * kChannelBlock);
 }
 
+// One vector of channels of a plane at `offset`, with its border, to `to`.
 template <class Input>
-HWY_INLINE void pad_plane(const Input& input, const Planes& planes,
+HWY_INLINE void pad_plane(const Input& input, const ActivationShape& shape,
                           int64_t offset, int64_t border, float* to) {
-  const int64_t width = planes.width + 2 * border;
+  const int64_t width = shape.width + 2 * border;
   for (int64_t y = 0; y < border; ++y) {
-    clear_row(to + y * width * kBlock, width);
-    clear_row(to + (planes.height + border + y) * width * kBlock, width);
+    clear_row(to + y * width * kChannelBlock, width);
+    clear_row(to + (shape.height + border + y) * width * kChannelBlock, width);
   }
-  for (int64_t y = 0; y < planes.height; ++y) {
-    float* row = to + (y + border) * width * kBlock;
+  for (int64_t y = 0; y < shape.height; ++y) {
+    float* row = to + (y + border) * width * kChannelBlock;
     clear_row(row, border);
-    for (int64_t x = 0; x < planes.width; ++x)
-      store(input(offset + (y * planes.width + x) * kBlock),
-            row + (x + border) * kBlock);
-    clear_row(row + (border + planes.width) * kBlock, border);
+    for (int64_t x = 0; x < shape.width; ++x)
+      store(input(offset + (y * shape.width + x) * kChannelBlock),
+            row + (x + border) * kChannelBlock);
+    clear_row(row + (border + shape.width) * kChannelBlock, border);
   }
 }
 
-void pad(const Source& source, const Planes& planes, Range images,
+void pad(const Prologue& prologue, const ActivationShape& shape, Range images,
          int64_t border, float* padded) {
   const int64_t plane =
-      (planes.height + 2 * border) * (planes.width + 2 * border) * kBlock;
-  with_source(source, [&](auto input) HWY_ATTR {
+      (shape.height + 2 * border) * (shape.width + 2 * border) * kChannelBlock;
+  with_prologue(prologue, [&](auto input) HWY_ATTR {
     for (int64_t n = images.begin; n < images.end; ++n)
-      for (int64_t c = 0; c < planes.blocks() * kBlock; c += kLanes) {
-        const int64_t block = c / kBlock, lane = c % kBlock;
+      for (int64_t c = 0; c < shape.channel_blocks() * kChannelBlock;
+           c += kLanes) {
+        const int64_t block = c / kChannelBlock, lane = c % kChannelBlock;
         input.begin(c);
-        pad_plane(input, planes,
-                  n * planes.image() + block * planes.plane() + lane, border,
-                  padded +
-                      ((n - images.begin) * planes.blocks() + block) * plane +
-                      lane);
+        pad_plane(
+            input, shape,
+            n * shape.image_size() + block * shape.plane_size() + lane, border,
+            padded +
+                ((n - images.begin) * shape.channel_blocks() + block) * plane +
+                lane);
       }
   });
 }
 
-// Hands over what lies at these offsets, one channel's.
+// Applies the epilogue at these offsets, all of one vector of channels.
 template <class Output>
 HWY_INLINE void apply_to_plane(Output& output, int64_t channel, Range offsets,
                                const float* values) {
-  constexpr int64_t kPart = kOutputsPerSum * kBlock;
+  constexpr int64_t kPart = kOutputsPerSum * kChannelBlock;
   for (int64_t first = offsets.begin; first < offsets.end; first += kPart) {
     const int64_t end = HWY_MIN(first + kPart, offsets.end);
     output.begin(channel);
-    for (int64_t o = first; o < end; o += kBlock)
+    for (int64_t o = first; o < end; o += kChannelBlock)
       output(o, load(values + o));
     output.end(channel);
   }
 }
 
-void apply(const Sink& sink, const Planes& planes, Range images,
+void apply(const Epilogue& epilogue, const ActivationShape& shape, Range images,
            const float* values) {
-  with_sink(sink, [&](auto output) HWY_ATTR {
+  with_epilogue(epilogue, [&](auto output) HWY_ATTR {
     for (int64_t n = images.begin; n < images.end; ++n)
-      for (int64_t c = 0; c < planes.blocks() * kBlock; c += kLanes) {
-        const int64_t start =
-            c / kBlock * planes.plane() + c % kBlock + n * planes.image();
-        apply_to_plane(output, c, {start, start + planes.plane()},
-                       values - images.begin * planes.image());
+      for (int64_t c = 0; c < shape.channel_blocks() * kChannelBlock;
+           c += kLanes) {
+        const int64_t start = c / kChannelBlock * shape.plane_size() +
+                              c % kChannelBlock + n * shape.image_size();
+        apply_to_plane(output, c, {start, start + shape.plane_size()},
+                       values - images.begin * shape.image_size());
       }
   });
   hwy::FlushStream();
 }
 
-void finish(const BlockEnd& end, const Planes& planes, Range images) {
+void residual_add(const ResidualAdd& residual, const ActivationShape& shape,
+                  Range images) {
   for (int64_t n = images.begin; n < images.end; ++n)
-    for (int64_t c = 0; c < planes.blocks() * kBlock; c += kLanes) {
-      const Vec scale = load(end.scale + c), shift = load(end.shift + c);
-      const Vec other_scale =
-          end.other_scale ? load(end.other_scale + c) : all(1);
-      const int64_t start =
-          n * planes.image() + c / kBlock * planes.plane() + c % kBlock;
-      for (int64_t o = start; o < start + planes.plane(); o += kBlock) {
+    for (int64_t c = 0; c < shape.channel_blocks() * kChannelBlock;
+         c += kLanes) {
+      const Vec scale = load(residual.scale + c),
+                shift = load(residual.shift + c);
+      const Vec addend_scale = residual.addend_scale
+                                   ? load(residual.addend_scale + c)
+                                   : broadcast(1);
+      const int64_t start = n * shape.image_size() +
+                            c / kChannelBlock * shape.plane_size() +
+                            c % kChannelBlock;
+      for (int64_t o = start; o < start + shape.plane_size();
+           o += kChannelBlock) {
         Vec rest = shift;
-        if (end.other)
-          rest = hn::MulAdd(load(end.other + o), other_scale, shift);
-        const Vec value = relu(hn::MulAdd(load(end.raw + o), scale, rest));
-        store(value, end.out + o);
-        if (end.bits)
+        if (residual.addend)
+          rest = hn::MulAdd(load(residual.addend + o), addend_scale, shift);
+        const Vec value =
+            relu(hn::MulAdd(load(residual.pre_norm + o), scale, rest));
+        store(value, residual.out + o);
+        if (residual.relu_mask)
           hn::StoreMaskBits(Tag(), hn::Gt(value, zero()),
-                            end.bits + bits_at(o));
+                            residual.relu_mask + mask_offset(o));
       }
     }
 }
 
-void pool(const float* values, const Planes& planes, Range images,
+void pool(const float* values, const ActivationShape& shape, Range images,
           float* features) {
-  const Vec share = all(1 / static_cast<float>(planes.plane() / kBlock));
+  const Vec share =
+      broadcast(1 / static_cast<float>(shape.plane_size() / kChannelBlock));
   for (int64_t n = images.begin; n < images.end; ++n)
-    for (int64_t c = 0; c < planes.blocks() * kBlock; c += kLanes) {
-      const float* from = values + n * planes.image() +
-                          c / kBlock * planes.plane() + c % kBlock;
+    for (int64_t c = 0; c < shape.channel_blocks() * kChannelBlock;
+         c += kLanes) {
+      const float* from = values + n * shape.image_size() +
+                          c / kChannelBlock * shape.plane_size() +
+                          c % kChannelBlock;
       Vec sum = zero();
-      for (int64_t o = 0; o < planes.plane(); o += kBlock)
+      for (int64_t o = 0; o < shape.plane_size(); o += kChannelBlock)
         sum = hn::Add(sum, load(from + o));
-      hn::StoreU(hn::Mul(sum, share), Tag(),
-                 features + n * planes.channels + c);
+      hn::StoreU(hn::Mul(sum, share), Tag(), features + n * shape.channels + c);
     }
 }
 
-void spread(const float* features, const Planes& planes, Range images,
-            float* values) {
-  const Vec share = all(1 / static_cast<float>(planes.plane() / kBlock));
+void pool_backward(const float* features, const ActivationShape& shape,
+                   Range images, float* values) {
+  const Vec share =
+      broadcast(1 / static_cast<float>(shape.plane_size() / kChannelBlock));
   for (int64_t n = images.begin; n < images.end; ++n)
-    for (int64_t c = 0; c < planes.blocks() * kBlock; c += kLanes) {
-      float* to = values + n * planes.image() + c / kBlock * planes.plane() +
-                  c % kBlock;
+    for (int64_t c = 0; c < shape.channel_blocks() * kChannelBlock;
+         c += kLanes) {
+      float* to = values + n * shape.image_size() +
+                  c / kChannelBlock * shape.plane_size() + c % kChannelBlock;
       const Vec value =
-          hn::Mul(hn::LoadU(Tag(), features + n * planes.channels + c), share);
-      for (int64_t o = 0; o < planes.plane(); o += kBlock)
+          hn::Mul(hn::LoadU(Tag(), features + n * shape.channels + c), share);
+      for (int64_t o = 0; o < shape.plane_size(); o += kChannelBlock)
         store(value, to + o);
     }
 }
@@ -144,50 +162,53 @@ namespace sotta::engine {
 
 HWY_EXPORT(pad);
 HWY_EXPORT(apply);
-HWY_EXPORT(finish);
+HWY_EXPORT(residual_add);
 HWY_EXPORT(pool);
-HWY_EXPORT(spread);
+HWY_EXPORT(pool_backward);
 
-void pad_planes(const Source& source, const Planes& planes, Range images,
-                int64_t border, float* padded) {
-  HWY_DYNAMIC_DISPATCH(pad)(source, planes, images, border, padded);
+void pad_planes(const Prologue& prologue, const ActivationShape& shape,
+                Range images, int64_t border, float* padded) {
+  HWY_DYNAMIC_DISPATCH(pad)(prologue, shape, images, border, padded);
 }
 
-void apply_sink(const Sink& sink, const Planes& planes, Range images,
-                const float* values) {
-  HWY_DYNAMIC_DISPATCH(apply)(sink, planes, images, values);
+void apply_epilogue(const Epilogue& epilogue, const ActivationShape& shape,
+                    Range images, const float* values) {
+  HWY_DYNAMIC_DISPATCH(apply)(epilogue, shape, images, values);
 }
 
-void finish_block(const BlockEnd& end, const Planes& planes, Range images) {
-  HWY_DYNAMIC_DISPATCH(finish)(end, planes, images);
+void add_residual(const ResidualAdd& residual, const ActivationShape& shape,
+                  Range images) {
+  HWY_DYNAMIC_DISPATCH(residual_add)(residual, shape, images);
 }
 
-void average_pool(const float* values, const Planes& planes, Range images,
-                  float* features) {
-  HWY_DYNAMIC_DISPATCH(pool)(values, planes, images, features);
+void average_pool(const float* values, const ActivationShape& shape,
+                  Range images, float* features) {
+  HWY_DYNAMIC_DISPATCH(pool)(values, shape, images, features);
 }
 
-void spread_gradient(const float* features, const Planes& planes, Range images,
-                     float* values) {
-  HWY_DYNAMIC_DISPATCH(spread)(features, planes, images, values);
+void average_pool_backward(const float* features, const ActivationShape& shape,
+                           Range images, float* values) {
+  HWY_DYNAMIC_DISPATCH(pool_backward)(features, shape, images, values);
 }
 
-void pad_image(const float* image, const Planes& planes, int64_t border,
+void pad_image(const float* image, const ActivationShape& shape, int64_t border,
                float* padded) {
-  const int64_t width = planes.width + 2 * border;
-  const int64_t pixels = (planes.height + 2 * border) * width;
-  std::fill_n(padded, pixels * kBlock, 0.0F);
-  for (int64_t c = 0; c < planes.channels; ++c)
-    for (int64_t y = 0; y < planes.height; ++y)
-      for (int64_t x = 0; x < planes.width; ++x)
-        padded[((y + border) * width + x + border) * kBlock + c] =
-            image[(c * planes.height + y) * planes.width + x];
+  const int64_t width = shape.width + 2 * border;
+  const int64_t pixels = (shape.height + 2 * border) * width;
+  std::fill_n(padded, pixels * kChannelBlock, 0.0F);
+  for (int64_t c = 0; c < shape.channels; ++c)
+    for (int64_t y = 0; y < shape.height; ++y)
+      for (int64_t x = 0; x < shape.width; ++x)
+        padded[((y + border) * width + x + border) * kChannelBlock + c] =
+            image[(c * shape.height + y) * shape.width + x];
 }
 
-void unblock_image(const float* blocked, const Planes& planes, float* image) {
-  for (int64_t c = 0; c < planes.channels; ++c)
-    for (int64_t i = 0; i < planes.height * planes.width; ++i)
-      image[c * planes.height * planes.width + i] = blocked[i * kBlock + c];
+void unblock_image(const float* blocked, const ActivationShape& shape,
+                   float* image) {
+  for (int64_t c = 0; c < shape.channels; ++c)
+    for (int64_t i = 0; i < shape.height * shape.width; ++i)
+      image[c * shape.height * shape.width + i] =
+          blocked[i * kChannelBlock + c];
 }
 
 }  // namespace sotta::engine

@@ -2,51 +2,55 @@
 
 #include <cstdint>
 
-#include "engine/cpu/fused_ops.h"
-#include "engine/cpu/planes.h"
+#include "engine/cpu/activation_shape.h"
+#include "engine/cpu/prologue_epilogue.h"
 
 namespace sotta::engine {
 
-// Everything that is not a convolution, for some images of some planes.
-// Pointers are to the first image of all.
+// What is not a convolution, for some images of activations in NCHW16c.
+// Pointers are to the first image of all, unless said otherwise. Different
+// threads may call for different images at once.
 
-// Reads the images through `source` and writes them, the first at `padded`,
+// Reads the images through `prologue` and writes them, the first at `padded`,
 // with `border` zeros on each side: [images][blocks][H + 2b][W + 2b][16].
-void pad_planes(const Source& source, const Planes& planes, Range images,
-                int64_t border, float* padded);
+void pad_planes(const Prologue& prologue, const ActivationShape& shape,
+                Range images, int64_t border, float* padded);
 
-// The same for an image as LibTorch keeps it, [channels][H][W], of at most 16
+// The same for one image as LibTorch stores it, [channels][H][W], of at most 16
 // channels.
-void pad_image(const float* image, const Planes& planes, int64_t border,
+void pad_image(const float* image, const ActivationShape& shape, int64_t border,
                float* padded);
 
-// Hands values [images][blocks][H][W][16], the first image's at `values`, to
-// `sink`.
-void apply_sink(const Sink& sink, const Planes& planes, Range images,
-                const float* values);
+// The inverse of pad_image() without a border.
+void unblock_image(const float* blocked, const ActivationShape& shape,
+                   float* image);
 
-// A residual block's end: out = max(scale * raw + other_scale * other + shift,
-// 0), without other_scale: 1, without other: nothing added. Sets a bit for
-// every positive output unless there are no bits.
-struct BlockEnd {
-  const float* raw = nullptr;
+// Applies an epilogue to values [images][blocks][H][W][16], the first image's
+// at `values`.
+void apply_epilogue(const Epilogue& epilogue, const ActivationShape& shape,
+                    Range images, const float* values);
+
+// The end of a residual block:
+//   out = max(scale * pre_norm + addend_scale * addend + shift, 0),
+// without addend_scale: 1, without addend: nothing added. Sets the ReLU's mask,
+// if there is one, where out > 0.
+struct ResidualAdd {
+  const float* pre_norm = nullptr;
   const float* scale = nullptr;
   const float* shift = nullptr;
-  const float* other = nullptr;
-  const float* other_scale = nullptr;
+  const float* addend = nullptr;
+  const float* addend_scale = nullptr;
   float* out = nullptr;
-  uint8_t* bits = nullptr;
+  uint8_t* relu_mask = nullptr;
 };
-void finish_block(const BlockEnd& end, const Planes& planes, Range images);
+void add_residual(const ResidualAdd& residual, const ActivationShape& shape,
+                  Range images);
 
-// features [images][channels]: the mean of every plane; and its way back, each
-// pixel's share of the features' gradient.
-void average_pool(const float* values, const Planes& planes, Range images,
-                  float* features);
-void spread_gradient(const float* features, const Planes& planes, Range images,
-                     float* values);
-
-// The way back of pad_image without its border.
-void unblock_image(const float* blocked, const Planes& planes, float* image);
+// Global average pooling, features [images][channels], and its backward pass:
+// every pixel gets its share of the features' gradient.
+void average_pool(const float* values, const ActivationShape& shape,
+                  Range images, float* features);
+void average_pool_backward(const float* features, const ActivationShape& shape,
+                           Range images, float* values);
 
 }  // namespace sotta::engine

@@ -1,4 +1,8 @@
-// Vectors of the target that is being compiled; included once for each.
+// Vectors of the target that is being compiled. Highway includes the kernels'
+// sources once for each target (HWY_TARGET_INCLUDE); HWY_NAMESPACE keeps the
+// copies apart, and HWY_DYNAMIC_DISPATCH chooses among them when they are
+// called. A vector holds kLanes neighbouring channels of one pixel: 16 with
+// AVX-512, 8 with AVX2, 4 with NEON.
 #if defined(SOTTA_ENGINE_VECTOR_OPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SOTTA_ENGINE_VECTOR_OPS_INL_H_
 #undef SOTTA_ENGINE_VECTOR_OPS_INL_H_
@@ -10,8 +14,8 @@
 
 #include <hwy/highway.h>
 
-#include "engine/cpu/fused_ops.h"
-#include "engine/cpu/planes.h"
+#include "engine/cpu/activation_shape.h"
+#include "engine/cpu/prologue_epilogue.h"
 
 #ifndef SOTTA_UNROLL
 // Small loops over arrays of vectors, at most ten: only unrolled do these stay
@@ -27,11 +31,11 @@ HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Tag = hn::CappedTag<float, kBlock>;
+using Tag = hn::CappedTag<float, kChannelBlock>;
 using Vec = hn::Vec<Tag>;
 
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag()));
-constexpr int64_t kVectorsPerBlock = kBlock / kLanes;
+constexpr int64_t kVectorsPerBlock = kChannelBlock / kLanes;
 
 HWY_INLINE Vec load(const float* from) {
   return hn::Load(Tag(), from);
@@ -41,12 +45,13 @@ HWY_INLINE Vec zero() {
   return hn::Zero(Tag());
 }
 
-HWY_INLINE Vec all(float value) {
+HWY_INLINE Vec broadcast(float value) {
   return hn::Set(Tag(), value);
 }
 
-HWY_INLINE Vec exactly(double value) {
-  return all(static_cast<float>(value));
+// Rounded to float.
+HWY_INLINE Vec constant(double value) {
+  return broadcast(static_cast<float>(value));
 }
 
 // max(value, 0), and NaN for NaN: guards look for it. Of two operands of which
@@ -63,10 +68,11 @@ HWY_INLINE void store(Vec value, float* to) {
   hn::Store(value, Tag(), to);
 }
 
-// What is `far` is not read again before it would have left the caches: whole
-// cache lines of it go straight to memory, which need not be read before.
-HWY_INLINE void store(Vec value, float* to, bool far) {
-  if (far && kVectorsPerBlock == 1)
+// With `streaming` a non-temporal store, for what has left the caches before it
+// is read again: whole cache lines go straight to memory and are not read from
+// there first. Vectors that are not a whole line are stored as usual.
+HWY_INLINE void store(Vec value, float* to, bool streaming) {
+  if (streaming && kVectorsPerBlock == 1)
     hn::Stream(value, Tag(), to);
   else
     store(value, to);
@@ -80,10 +86,10 @@ HWY_INLINE void add_to(Vec value, double* to) {
     to[i] += static_cast<double>(lanes[i]);
 }
 
-// Where the bits of the vector at `offset` lie.
-HWY_INLINE int64_t bits_at(int64_t offset) {
-  return offset / kBlock * kBitBytes +
-         offset % kBlock / kLanes * (kLanes >= 8 ? kLanes / 8 : 1);
+// The byte of a ReLU's mask at which the bits of the vector at `offset` lie.
+HWY_INLINE int64_t mask_offset(int64_t offset) {
+  return offset / kChannelBlock * kMaskBytes +
+         offset % kChannelBlock / kLanes * (kLanes >= 8 ? kLanes / 8 : 1);
 }
 
 }  // namespace sotta::engine::HWY_NAMESPACE

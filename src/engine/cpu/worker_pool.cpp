@@ -6,12 +6,12 @@
 namespace sotta::engine {
 namespace {
 
-constexpr auto kLookOut = std::chrono::microseconds(50);
+constexpr auto kSpinTime = std::chrono::microseconds(50);
 
-// Waits a little while for `met`.
+// Waits for `met` without sleeping, up to kSpinTime; whether it was met.
 template <class Condition>
-bool look_out(const Condition& met) {
-  const auto end = std::chrono::steady_clock::now() + kLookOut;
+bool spin_until(const Condition& met) {
+  const auto end = std::chrono::steady_clock::now() + kSpinTime;
   do {
     for (int i = 0; i < 64; ++i)
       if (met()) return true;
@@ -26,7 +26,7 @@ WorkerPool::~WorkerPool() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
-    ++round_;
+    ++generation_;
   }
   wake_.notify_all();
   for (auto& helper : helpers_)
@@ -46,54 +46,54 @@ void WorkerPool::run(int64_t tasks, int64_t threads, const Work& work) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     job_ = job;
-    next_ = 0;
-    open_ = true;
-    ++round_;
+    next_task_ = 0;
+    joinable_ = true;
+    ++generation_;
   }
   wake_.notify_all();
-  take_turns(job, 0);
+  run_tasks(job, 0);
 
-  // Who has not come by now is not waited for.
+  // No task is left: helpers that have not joined by now need not.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    open_ = false;
+    joinable_ = false;
   }
   const auto finished = [&] { return working_ == 0; };
-  if (look_out(finished)) return;
+  if (spin_until(finished)) return;
   std::unique_lock<std::mutex> lock(mutex_);
   done_.wait(lock, finished);
 }
 
-void WorkerPool::take_turns(const Job& job, int64_t worker) {
-  for (int64_t task = next_++; task < job.tasks; task = next_++)
+void WorkerPool::run_tasks(const Job& job, int64_t worker) {
+  for (int64_t task = next_task_++; task < job.tasks; task = next_task_++)
     (*job.work)(task, worker);
 }
 
 void WorkerPool::add_helpers(int64_t count) {
   for (auto have = static_cast<int64_t>(helpers_.size()); have < count; ++have)
-    helpers_.emplace_back([this, have] { help(have + 1); });
+    helpers_.emplace_back([this, have] { helper_loop(have + 1); });
 }
 
-// Waits for the next job; false when the pool ends.
+// Waits for a job that this helper may join; false when the pool ends.
 bool WorkerPool::join_job(int64_t worker, uint64_t& seen, Job& job) {
   for (;;) {
-    look_out([&] { return round_ != seen; });
+    spin_until([&] { return generation_ != seen; });
     std::unique_lock<std::mutex> lock(mutex_);
-    wake_.wait(lock, [&] { return stop_ || round_ != seen; });
+    wake_.wait(lock, [&] { return stop_ || generation_ != seen; });
     if (stop_) return false;
-    seen = round_;
-    if (!open_ || worker > job_.helpers) continue;
+    seen = generation_;
+    if (!joinable_ || worker > job_.helpers) continue;
     job = job_;
     ++working_;
     return true;
   }
 }
 
-void WorkerPool::help(int64_t worker) {
+void WorkerPool::helper_loop(int64_t worker) {
   uint64_t seen = 0;
   Job job;
   while (join_job(worker, seen, job)) {
-    take_turns(job, worker);
+    run_tasks(job, worker);
     const std::lock_guard<std::mutex> lock(mutex_);
     if (--working_ == 0) done_.notify_one();
   }

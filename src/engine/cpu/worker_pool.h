@@ -10,14 +10,15 @@
 
 namespace sotta::engine {
 
-// Threads that wait for work. A pass through a network has a hundred short
-// stretches of work; starting threads for each, as run_in_threads() does, would
-// cost more than waking them. Between two stretches helpers look out for a few
-// microseconds before they sleep.
+// A thread pool for the short parallel loops of a pass, about a hundred: for
+// these, starting threads each time, as run_in_threads() does, costs too much.
+// Between two loops helper threads spin for 50 microseconds before they sleep.
+// Helpers are started when a loop first needs them and joined by the
+// destructor.
 class WorkerPool {
  public:
-  // work(task, worker): tasks are numbered from 0, workers too, the caller is
-  // one of them.
+  // work(task, worker): tasks are numbered from 0, and so are workers; worker 0
+  // is the calling thread.
   using Work = std::function<void(int64_t task, int64_t worker)>;
 
   WorkerPool() = default;
@@ -25,8 +26,9 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // Does all tasks, on up to `threads` threads, and returns. Work may not
-  // throw. While one caller uses the pool, another does its tasks alone.
+  // Does all tasks, on up to `threads` threads, and returns. Tasks are handed
+  // out in ascending order. Work may not throw. Thread-safe: while one caller
+  // uses the pool, another does its tasks on its own thread alone.
   void run(int64_t tasks, int64_t threads, const Work& work);
 
  private:
@@ -36,21 +38,23 @@ class WorkerPool {
     int64_t helpers = 0;  // that may take part
   };
 
-  void help(int64_t worker);
+  void helper_loop(int64_t worker);
   bool join_job(int64_t worker, uint64_t& seen, Job& job);
-  void take_turns(const Job& job, int64_t worker);
+  void run_tasks(const Job& job, int64_t worker);
   void add_helpers(int64_t count);
 
   std::mutex caller_;  // held while a caller uses the pool
 
+  // A job is published under mutex_ by a new generation_; helpers join it while
+  // it is joinable_, and take tasks by counting next_task_ up.
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  Job job_;                          // guarded by mutex_
-  bool open_ = false;                // likewise: helpers may join
-  bool stop_ = false;                // likewise
-  std::atomic<uint64_t> round_{0};   // counts jobs
-  std::atomic<int64_t> next_{0};     // task
-  std::atomic<int64_t> working_{0};  // helpers at work
+  Job job_;                              // guarded by mutex_
+  bool joinable_ = false;                // guarded by mutex_
+  bool stop_ = false;                    // guarded by mutex_
+  std::atomic<uint64_t> generation_{0};  // number of the last job
+  std::atomic<int64_t> next_task_{0};
+  std::atomic<int64_t> working_{0};  // helpers that have joined
   std::vector<std::thread> helpers_;
 };
 

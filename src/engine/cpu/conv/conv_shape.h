@@ -1,21 +1,25 @@
 #pragma once
 
-#include "engine/cpu/planes.h"
+#include "engine/cpu/activation_shape.h"
 
 namespace sotta::engine {
 
+// A square convolution kernel with the padding that keeps the size at stride 1.
 struct ConvShape {
-  int64_t inputs = 0;
-  int64_t outputs = 0;
+  int64_t inputs = 0;   // channels
+  int64_t outputs = 0;  // channels
   int64_t kernel = 3;
   int64_t stride = 1;
 
   int64_t padding() const { return (kernel - 1) / 2; }
-  int64_t along(int64_t extent) const {  // outputs along `extent` inputs
+
+  // Output pixels along `extent` input pixels.
+  int64_t output_extent(int64_t extent) const {
     return (extent + 2 * padding() - kernel) / stride + 1;
   }
-  Planes output(const Planes& input) const {
-    return {input.images, outputs, along(input.height), along(input.width)};
+  ActivationShape output(const ActivationShape& input) const {
+    return {input.images, outputs, output_extent(input.height),
+            output_extent(input.width)};
   }
 };
 

@@ -11,31 +11,34 @@
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
-struct DirectSum {
+// The register tile of some pixels (rows) and one or more blocks of outputs.
+struct DirectTile {
   template <int R, int C>
   HWY_INLINE void run(int64_t pixel, int64_t block) const {
-    Patch<R, C> patch;
-    patch.clear();
+    RegisterTile<R, C> tile;
+    tile.clear();
     for (int64_t t = 0; t < count; ++t)
-      add_term(terms[t], pixel, block, patch);
+      add_term(terms[t], pixel, block, tile);
     float* to = output.values + block * output.plane;
     SOTTA_UNROLL
     for (int r = 0; r < R; ++r)
-      patch.store_row(r, to + pixels.to[pixel + r], output.plane);
+      tile.store_row(r, to + pixels.to[pixel + r], output.plane);
   }
 
+  // One tap: the rows of its im2col columns begin at the pixels' offsets, and
+  // the common dimension runs through the channels plane by plane.
   template <int R, int C>
   HWY_INLINE void add_term(const DirectTerm& term, int64_t pixel, int64_t block,
-                           Patch<R, C>& patch) const {
+                           RegisterTile<R, C>& tile) const {
     const float* rows[R];
     SOTTA_UNROLL
     for (int r = 0; r < R; ++r)
-      rows[r] = term.source + pixels.from[pixel + r];
-    const int64_t stride = term.channels * kBlock;
+      rows[r] = term.input + pixels.from[pixel + r];
+    const int64_t stride = term.channels * kChannelBlock;
     const float* weights = term.weights + block * stride;
-    for (int64_t first = 0; first < term.channels; first += kBlock) {
-      patch.add(rows, weights + first * kBlock, stride,
-                HWY_MIN(kBlock, term.channels - first));
+    for (int64_t first = 0; first < term.channels; first += kChannelBlock) {
+      tile.multiply_add(rows, weights + first * kChannelBlock, stride,
+                        HWY_MIN(kChannelBlock, term.channels - first));
       SOTTA_UNROLL
       for (int r = 0; r < R; ++r)
         rows[r] += term.plane;
@@ -50,7 +53,8 @@ struct DirectSum {
 
 void direct(const DirectTerm* terms, int64_t count, const PixelOffsets& pixels,
             const DirectOutput& output) {
-  cover(pixels.count, output.blocks, DirectSum{terms, count, pixels, output});
+  for_each_register_tile(pixels.count, output.blocks,
+                         DirectTile{terms, count, pixels, output});
 }
 
 }  // namespace sotta::engine::HWY_NAMESPACE

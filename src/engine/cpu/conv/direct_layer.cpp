@@ -9,42 +9,43 @@
 namespace sotta::engine {
 namespace {
 
-// Pixels for which one worker reads all weights once.
+// Pixels for which all weights are read once: the rows of one GEMM.
 constexpr int64_t kPixelsAtOnce = 128;
 
 constexpr size_t kMostTerms = 49;  // 7x7 taps
 
-// Pieces of work: a few images each. Small batches get smaller pieces, so that
-// there are enough of them.
-struct Pieces {
-  Pieces(int64_t images, int64_t most)
+// Tasks of a few images each, `most` at most. Small batches get smaller tasks,
+// so that there are enough for all workers.
+struct ImageTasks {
+  ImageTasks(int64_t images, int64_t most)
       : images_(images),
-        share_(std::min(most, std::max<int64_t>(1, images / 8))) {}
+        size_(std::min(most, std::max<int64_t>(1, images / 8))) {}
 
-  int64_t count() const { return (images_ + share_ - 1) / share_; }
-  Range operator[](int64_t piece) const {
-    return {piece * share_, std::min((piece + 1) * share_, images_)};
+  int64_t count() const { return (images_ + size_ - 1) / size_; }
+  Range operator[](int64_t task) const {
+    return {task * size_, std::min((task + 1) * size_, images_)};
   }
 
  private:
-  int64_t images_, share_;
+  int64_t images_, size_;
 };
 
-// Sums the taps of the first `count` pixels of a class, some pixels at a time.
-void convolve(const PixelClass& pixels, int64_t count, const ConvCall& call,
+// The implicit GEMM of the first `count` pixels of a phase.
+void convolve(const PixelPhase& phase, int64_t count, const ConvCall& call,
               const float* padded, int64_t plane, const float* weights,
               float* results) {
   const int64_t inputs = call.input.channels;
-  const DirectOutput output{results, call.output.plane(), call.output.blocks()};
+  const DirectOutput output{results, call.output.plane_size(),
+                            call.output.channel_blocks()};
   std::array<DirectTerm, kMostTerms> terms;
   size_t size = 0;
-  for (const Tap& tap : pixels.taps)
-    terms.at(size++) = {padded + tap.offset, plane,
-                        weights + tap.index * inputs * output.blocks * kBlock,
-                        inputs};
+  for (const Tap& tap : phase.taps)
+    terms.at(size++) = {
+        padded + tap.offset, plane,
+        weights + tap.index * inputs * output.blocks * kChannelBlock, inputs};
   for (int64_t first = 0; first < count; first += kPixelsAtOnce)
     direct_conv(terms.data(), static_cast<int64_t>(size),
-                {pixels.from.data() + first, pixels.to.data() + first,
+                {phase.from.data() + first, phase.to.data() + first,
                  std::min(kPixelsAtOnce, count - first)},
                 output);
 }
@@ -56,8 +57,9 @@ DirectLayer::DirectLayer(const ConvShape& shape, const float* weights)
       forward_(pack_taps(shape, weights, false)),
       backward_(pack_taps(shape, weights, true)) {}
 
-DirectLayer::Geometry DirectLayer::geometry(const Planes& input) const {
-  const Planes output = shape_.output(input);
+DirectLayer::Geometry DirectLayer::geometry(
+    const ActivationShape& input) const {
+  const ActivationShape output = shape_.output(input);
   Geometry geometry;
   geometry.images =
       std::max<int64_t>(1, kPixelsAtOnce / (output.height * output.width));
@@ -67,31 +69,33 @@ DirectLayer::Geometry DirectLayer::geometry(const Planes& input) const {
 }
 
 void DirectLayer::run(const ConvCall& call, const Direction& direction,
-                      const Crew& crew) {
-  const DirectGeometry& places = direction.places;
-  const Pieces pieces(call.input.images, direction.images);
+                      const KernelContext& context) {
+  const DirectGeometry& geometry = direction.geometry;
+  const ImageTasks tasks(call.input.images, direction.images);
   const int64_t channels = call.output.channels;
-  for (int64_t i = 0; i < crew.threads; ++i) {
-    ensure(crew.scratch[i].left,
-           direction.images * call.input.blocks() * places.plane);
-    ensure(crew.scratch[i].right, direction.images * call.output.image());
+  for (int64_t i = 0; i < context.threads; ++i) {
+    ensure_size(
+        context.scratch[i].operand,
+        direction.images * call.input.channel_blocks() * geometry.plane);
+    ensure_size(context.scratch[i].product,
+                direction.images * call.output.image_size());
   }
-  if (call.sums) call.sums->reserve(pieces.count(), channels);
-  crew.run(pieces.count(), [&](int64_t piece, int64_t worker) {
-    const Range images = pieces[piece];
-    float* padded = crew.scratch[worker].left.data();
-    float* results = crew.scratch[worker].right.data();
+  if (call.sums) call.sums->reserve(tasks.count(), channels);
+  context.run(tasks.count(), [&](int64_t task, int64_t worker) {
+    const Range images = tasks[task];
+    float* padded = context.scratch[worker].operand.data();
+    float* results = context.scratch[worker].product.data();
     if (call.prepare) call.prepare(images);
-    pad_planes(call.source, call.input, images, places.border, padded);
-    for (const PixelClass& pixels : places.classes) {
-      const auto all = static_cast<int64_t>(pixels.from.size());
-      convolve(pixels, all / direction.images * images.size(), call, padded,
-               places.plane, direction.weights.data(), results);
+    pad_planes(call.prologue, call.input, images, geometry.border, padded);
+    for (const PixelPhase& phase : geometry.phases) {
+      const auto all = static_cast<int64_t>(phase.from.size());
+      convolve(phase, all / direction.images * images.size(), call, padded,
+               geometry.plane, direction.weights.data(), results);
     }
-    apply_sink(with_slot(call.sink, call.sums, piece, call.output), call.output,
-               images, results);
+    apply_epilogue(task_epilogue(call.epilogue, call.sums, task, call.output),
+                   call.output, images, results);
   });
-  if (call.sums) call.sums->total(pieces.count(), channels);
+  if (call.sums) call.sums->total(tasks.count(), channels);
 }
 
 }  // namespace sotta::engine

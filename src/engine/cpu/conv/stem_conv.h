@@ -2,11 +2,13 @@
 
 #include <cstdint>
 
-#include "engine/cpu/planes.h"
+#include "engine/cpu/activation_shape.h"
 
 namespace sotta::engine {
 
-// One image's convolution of stride 1 as a sum over kernel taps.
+// One image's convolution of stride 1 as an implicit GEMM: the rows of the
+// im2col matrix for neighbouring pixels lie kChannelBlock numbers apart, so
+// that no offsets have to be stored (compare direct_conv.h).
 struct StemSizes {
   int64_t inputs = 0;
   int64_t outputs = 0;

@@ -9,14 +9,15 @@
 namespace sotta::engine {
 namespace {
 
-// Room for one image, padded, and its results.
-void ensure_image(const ConvCall& call, int64_t border, const Crew& crew) {
-  const int64_t padded = call.input.blocks() * kBlock *
+// For every worker: one padded image, and its results.
+void reserve_scratch(const ConvCall& call, int64_t border,
+                     const KernelContext& context) {
+  const int64_t padded = call.input.channel_blocks() * kChannelBlock *
                          (call.input.height + 2 * border) *
                          (call.input.width + 2 * border);
-  for (int64_t i = 0; i < crew.threads; ++i) {
-    ensure(crew.scratch[i].left, padded);
-    ensure(crew.scratch[i].right, call.output.image());
+  for (int64_t i = 0; i < context.threads; ++i) {
+    ensure_size(context.scratch[i].operand, padded);
+    ensure_size(context.scratch[i].product, call.output.image_size());
   }
 }
 
@@ -30,38 +31,38 @@ StemSizes sizes_of(const ConvCall& call, int64_t kernel) {
 StemLayer::StemLayer(const ConvShape& shape, const float* weights)
     : shape_(shape),
       forward_(pack_taps(shape, weights, false)),
-      backward_(pack_taps(shape, weights, true, /*turned=*/true)) {}
+      backward_(pack_taps(shape, weights, true, /*flipped=*/true)) {}
 
 void StemLayer::forward(const float* images, const ConvCall& call,
-                        const Crew& crew) const {
+                        const KernelContext& context) const {
   const int64_t border = shape_.padding();
-  ensure_image(call, border, crew);
+  reserve_scratch(call, border, context);
   const int64_t channels = call.output.channels;
   if (call.sums) call.sums->reserve(call.input.images, channels);
-  crew.run(call.input.images, [&](int64_t image, int64_t worker) {
-    const WorkerScratch& scratch = crew.scratch[worker];
-    pad_image(images + image * call.input.plain_image(), call.input, border,
-              scratch.left.data());
-    stem_conv(sizes_of(call, shape_.kernel), scratch.left.data(),
-              forward_.data(), scratch.right.data());
-    apply_sink(with_slot(call.sink, call.sums, image, call.output), call.output,
-               {image, image + 1}, scratch.right.data());
+  context.run(call.input.images, [&](int64_t image, int64_t worker) {
+    const WorkerScratch& scratch = context.scratch[worker];
+    pad_image(images + image * call.input.nchw_image_size(), call.input, border,
+              scratch.operand.data());
+    stem_conv(sizes_of(call, shape_.kernel), scratch.operand.data(),
+              forward_.data(), scratch.product.data());
+    apply_epilogue(task_epilogue(call.epilogue, call.sums, image, call.output),
+                   call.output, {image, image + 1}, scratch.product.data());
   });
   if (call.sums) call.sums->total(call.input.images, channels);
 }
 
 void StemLayer::backward(const ConvCall& call, float* images,
-                         const Crew& crew) const {
+                         const KernelContext& context) const {
   const int64_t border = shape_.padding();
-  ensure_image(call, border, crew);
-  crew.run(call.input.images, [&](int64_t image, int64_t worker) {
-    const WorkerScratch& scratch = crew.scratch[worker];
-    pad_planes(call.source, call.input, {image, image + 1}, border,
-               scratch.left.data());
-    stem_conv(sizes_of(call, shape_.kernel), scratch.left.data(),
-              backward_.data(), scratch.right.data());
-    unblock_image(scratch.right.data(), call.output,
-                  images + image * call.output.plain_image());
+  reserve_scratch(call, border, context);
+  context.run(call.input.images, [&](int64_t image, int64_t worker) {
+    const WorkerScratch& scratch = context.scratch[worker];
+    pad_planes(call.prologue, call.input, {image, image + 1}, border,
+               scratch.operand.data());
+    stem_conv(sizes_of(call, shape_.kernel), scratch.operand.data(),
+              backward_.data(), scratch.product.data());
+    unblock_image(scratch.product.data(), call.output,
+                  images + image * call.output.nchw_image_size());
   });
 }
 

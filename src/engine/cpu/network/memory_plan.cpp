@@ -5,7 +5,8 @@
 namespace sotta::engine {
 namespace {
 
-bool meet(const MemoryPlan::Lives& some, const MemoryPlan::Lives& others) {
+bool share_a_step(const MemoryPlan::Lifetimes& some,
+                  const MemoryPlan::Lifetimes& others) {
   for (const auto& one : some)
     for (const auto& other : others)
       if (one.first <= other.last && other.first <= one.last) return true;
@@ -14,18 +15,20 @@ bool meet(const MemoryPlan::Lives& some, const MemoryPlan::Lives& others) {
 
 }  // namespace
 
-int64_t MemoryPlan::place(int64_t size, const Lives& lives) {
+int64_t MemoryPlan::place(int64_t size, const Lifetimes& lifetimes) {
+  // Moves up past every allocation in the way until there is a gap.
   int64_t begin = 0;
-  for (const Thing& thing : things_) {
-    if (!meet(thing.lives, lives)) continue;
-    if (begin + size <= thing.begin) break;
-    begin = std::max(begin, thing.end);
+  for (const Allocation& allocation : allocations_) {
+    if (!share_a_step(allocation.lifetimes, lifetimes)) continue;
+    if (begin + size <= allocation.begin) break;
+    begin = std::max(begin, allocation.end);
   }
-  const Thing placed{begin, begin + size, lives};
-  const auto after = std::find_if(
-      things_.begin(), things_.end(),
-      [&](const Thing& thing) { return thing.begin > placed.begin; });
-  things_.insert(after, placed);
+  const Allocation placed{begin, begin + size, lifetimes};
+  const auto after = std::find_if(allocations_.begin(), allocations_.end(),
+                                  [&](const Allocation& allocation) {
+                                    return allocation.begin > placed.begin;
+                                  });
+  allocations_.insert(after, placed);
   size_ = std::max(size_, placed.end);
   return begin;
 }

@@ -5,30 +5,41 @@
 
 namespace sotta::engine {
 
-// Places in one memory for things of which each is needed at some steps only:
-// two that are needed at a common step never overlap.
+// Static memory planning: offsets in one arena for arrays whose lifetimes are
+// known in advance. Invariant: two arrays that are alive at a common step do
+// not overlap.
+//
+// An array goes to the lowest gap that is free during all its lifetimes (first
+// fit), so that the order of the calls decides how large the arena becomes:
+//
+//   offset ^
+//          |   [ C ]               C does not fit below B
+//          |       [ B       ]
+//          | [ A ]        [ D ]    D reuses the memory of A
+//          +---------------------> step
 class MemoryPlan {
  public:
-  // Steps from `first` to `last`, both included.
-  struct Life {
+  // Steps from `first` to `last`, both included. An array that is recomputed
+  // has several lifetimes, and the same offset in all of them.
+  struct Lifetime {
     int64_t first = 0;
     int64_t last = 0;
   };
-  using Lives = std::vector<Life>;
+  using Lifetimes = std::vector<Lifetime>;
 
-  // The lowest place for `size` numbers that is free at all these steps.
-  int64_t place(int64_t size, const Lives& lives);
+  // The offset of an array of `size` numbers.
+  int64_t place(int64_t size, const Lifetimes& lifetimes);
 
-  // Of the whole memory.
+  // Of the arena.
   int64_t size() const { return size_; }
 
  private:
-  struct Thing {
+  struct Allocation {
     int64_t begin = 0;
     int64_t end = 0;
-    Lives lives;
+    Lifetimes lifetimes;
   };
-  std::vector<Thing> things_;  // by place
+  std::vector<Allocation> allocations_;  // by offset
   int64_t size_ = 0;
 };
 

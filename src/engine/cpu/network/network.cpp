@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/cpu/max_pool.h"
-#include "engine/cpu/network/network_pass.h"
+#include "engine/cpu/network/pass_context.h"
 
 namespace sotta::engine {
 namespace {
@@ -12,8 +12,10 @@ const float* weights_of(const ConvNormLayout& layer) {
   return layer.weights.data_ptr<float>();
 }
 
-// The shortcut of a block that begins with a stride.
-bool run_beside(const ConvNormLayout& shortcut, const ConvNormLayout& first) {
+// Whether WinogradLayer can run the shortcut with the block's first
+// convolution.
+bool can_fuse_shortcut(const ConvNormLayout& shortcut,
+                       const ConvNormLayout& first) {
   return first.shape.kernel == 3 && first.shape.stride == 2 &&
          first.shape.stride == shortcut.shape.stride &&
          first.shape.outputs == shortcut.shape.outputs;
@@ -22,11 +24,12 @@ bool run_beside(const ConvNormLayout& shortcut, const ConvNormLayout& first) {
 }  // namespace
 
 Network::Conv Network::make_conv(const ConvNormLayout& layout,
-                                 const float* beside, bool low_memory) {
+                                 const float* fused_shortcut, bool low_memory) {
   Conv conv{layout.shape, layout.norm, nullptr, nullptr};
   if (layout.shape.kernel == 3)
     conv.winograd = std::make_unique<WinogradLayer>(
-        layout.shape, WinogradLayer::Weights{weights_of(layout), beside},
+        layout.shape,
+        WinogradLayer::Weights{weights_of(layout), fused_shortcut},
         !low_memory);
   else
     conv.direct =
@@ -36,19 +39,19 @@ Network::Conv Network::make_conv(const ConvNormLayout& layout,
 
 Network::Block Network::make_block(const BlockLayout& layout, bool low_memory) {
   Block block;
-  const float* beside = nullptr;
+  const float* fused_shortcut = nullptr;
   if (layout.shortcut) {
     const ConvNormLayout& shortcut = *layout.shortcut;
-    if (run_beside(shortcut, layout.path.front())) {
-      beside = weights_of(shortcut);
+    if (can_fuse_shortcut(shortcut, layout.path.front())) {
+      fused_shortcut = weights_of(shortcut);
       block.shortcut = Conv{shortcut.shape, shortcut.norm, nullptr, nullptr};
     } else {
       block.shortcut = make_conv(shortcut, nullptr, low_memory);
     }
   }
   for (const ConvNormLayout& conv : layout.path) {
-    block.path.push_back(make_conv(conv, beside, low_memory));
-    beside = nullptr;
+    block.path.push_back(make_conv(conv, fused_shortcut, low_memory));
+    fused_shortcut = nullptr;
   }
   return block;
 }
@@ -59,14 +62,14 @@ Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
       channels_(layout.stem.shape.inputs),
       features_(layout.features()),
       stem_{layout.stem.shape, layout.stem.norm, nullptr, nullptr},
-      pools_(layout.pools),
+      max_pools_(layout.has_max_pool),
       low_memory_(low_memory),
       pool_(std::make_unique<WorkerPool>()) {
   const float* stem = weights_of(layout.stem);
   if (layout.stem.shape.stride > 1)
     stem_.direct = std::make_unique<DirectLayer>(layout.stem.shape, stem);
   else
-    small_stem_ = std::make_unique<StemLayer>(layout.stem.shape, stem);
+    stride1_stem_ = std::make_unique<StemLayer>(layout.stem.shape, stem);
   for (const BlockLayout& block : layout.blocks)
     blocks_.push_back(make_block(block, low_memory));
 }
@@ -77,23 +80,23 @@ std::unique_ptr<Workspace> Network::make_workspace(int64_t images,
   LayerSizes sizes;
   sizes.norms.resize(norms_.size());
   std::vector<DirectLayer::Geometry> geometry(norms_.size());
-  const auto place = [&](const Conv& conv, const Planes& input) {
+  const auto add = [&](const Conv& conv, const ActivationShape& input) {
     if (conv.direct) geometry[conv.norm] = conv.direct->geometry(input);
     return sizes.norms[conv.norm] = conv.shape.output(input);
   };
-  const Planes image{1, channels_, height, width};
-  Planes planes = place(stem_, image);
+  const ActivationShape image{1, channels_, height, width};
+  ActivationShape shape = add(stem_, image);
   sizes.stem = stem_.norm;
   if (stem_.direct) sizes.images = image;
-  if (pools_) sizes.pooled = planes = pooled_planes(planes);
+  if (max_pools_) sizes.pooled = shape = max_pool_shape(shape);
   for (const Block& block : blocks_) {
     LayerSizes::Block& norms = sizes.blocks.emplace_back();
     if (block.shortcut) {
-      place(*block.shortcut, planes);
+      add(*block.shortcut, shape);
       norms.shortcut = block.shortcut->norm;
     }
     for (const Conv& conv : block.path) {
-      planes = place(conv, planes);
+      shape = add(conv, shape);
       norms.path.push_back(conv.norm);
     }
   }
@@ -103,22 +106,23 @@ std::unique_ptr<Workspace> Network::make_workspace(int64_t images,
   return space;
 }
 
-Crew Network::crew(int64_t threads, Workspace& space) const {
-  space.hire(threads);
-  return {pool_.get(), threads, space.workers.data(), &space.shared,
-          &space.packed};
+KernelContext Network::kernel_context(int64_t threads, Workspace& space) const {
+  space.ensure_workers(threads);
+  return {pool_.get(), threads, space.workers.data(), &space.shared_operand,
+          &space.packed_weights};
 }
 
-Network::Pass::Pass(const Network& network, const NetworkInput& input,
-                    int64_t threads, Workspace& space)
+Network::PassContext::PassContext(const Network& network,
+                                  const NetworkInput& input, int64_t threads,
+                                  Workspace& space)
     : network_(network),
       input_(input),
       space_(space),
-      crew_(network.crew(threads, space)) {}
+      context_(network.kernel_context(threads, space)) {}
 
-NormInput Network::Pass::norm_input(size_t norm) const {
+NormPointers Network::PassContext::norm_pointers(size_t norm) const {
   const NormLayer& layer = network_.norms_[norm];
-  NormInput vectors;
+  NormPointers vectors;
   vectors.scale = input_.affine + 2 * layer.offset;
   vectors.shift = vectors.scale + layer.channels;
   vectors.running_mean = input_.running_mean + layer.offset;
@@ -130,23 +134,23 @@ NormInput Network::Pass::norm_input(size_t norm) const {
   return vectors;
 }
 
-Planes Network::Pass::planes_of(size_t norm) const {
-  Planes planes = space_.planes[norm];
-  planes.images = input_.count;
-  return planes;
+ActivationShape Network::PassContext::shape_of(size_t norm) const {
+  ActivationShape shape = space_.pre_norm_shapes[norm];
+  shape.images = input_.count;
+  return shape;
 }
 
-Planes Network::Pass::images() const {
+ActivationShape Network::PassContext::image_shape() const {
   return {input_.count, network_.channels_, space_.height, space_.width};
 }
 
-Planes Network::Pass::input_of(size_t block) const {
-  if (block > 0) return planes_of(network_.blocks_[block - 1].end());
-  const Planes stem = planes_of(network_.stem_.norm);
-  return network_.pools_ ? pooled_planes(stem) : stem;
+ActivationShape Network::PassContext::input_shape(size_t block) const {
+  if (block > 0) return shape_of(network_.blocks_[block - 1].end());
+  const ActivationShape stem = shape_of(network_.stem_.norm);
+  return network_.max_pools_ ? max_pool_shape(stem) : stem;
 }
 
-const float* Network::Pass::block_offset(const Block& block) const {
+const float* Network::PassContext::block_offset(const Block& block) const {
   const float* own = state(block.end()).offset();
   if (!block.shortcut) return own;
   const float* other = state(block.shortcut->norm).offset();

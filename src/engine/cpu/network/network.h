@@ -35,10 +35,18 @@ struct NetworkGradients {
 };
 
 // A residual network with frozen convolutions, from normalised images to
-// features. Norm layers, ReLUs and residual sums happen while convolutions read
-// and write; of a forward pass only the norm layers' inputs are kept, with low
-// memory not even all of these, from which the backward pass makes everything
-// else again.
+// features: stem, [max-pooling], blocks, average pooling.
+//
+//   block input x --+--> conv --> norm, ReLU --> conv --> norm --(+)--> ReLU
+//   -->
+//                   |                                             |
+//                   +-----------> [1x1 conv --> norm] ------------+
+//
+// Norm layers, ReLUs and residual sums are fused into the convolutions as
+// prologues and epilogues. Of a forward pass only the norm layers' inputs (the
+// pre-norm activations), a mask per block and a few vectors are kept, with low
+// memory not even all of these; from them the backward pass recomputes what it
+// needs: an activation is max(factor * pre_norm + offset, 0) again.
 //
 // Const methods may run at once from several threads, each with a workspace of
 // its own.
@@ -50,7 +58,8 @@ class Network {
   std::unique_ptr<Workspace> make_workspace(int64_t images, int64_t height,
                                             int64_t width) const;
 
-  // With running statistics, keeping nothing. features [count][features()].
+  // With running statistics, keeping nothing for a backward pass. Writes
+  // features [count][features()].
   void infer(const NetworkInput& input, int64_t threads, Workspace& space,
              float* features) const;
 
@@ -65,8 +74,8 @@ class Network {
   int64_t features() const { return features_; }
 
  private:
-  // A convolution and its norm layer. One of the two runs it, or neither: a
-  // shortcut's that is run beside the block's first.
+  // A convolution and its norm layer. `winograd` or `direct` runs it; neither
+  // does if it is a shortcut fused with the block's first convolution.
   struct Conv {
     ConvShape shape;
     size_t norm = 0;
@@ -78,29 +87,29 @@ class Network {
     std::optional<Conv> shortcut;
 
     size_t end() const { return path.back().norm; }
-    bool shortcut_beside() const { return shortcut && !shortcut->direct; }
+    bool has_fused_shortcut() const { return shortcut && !shortcut->direct; }
   };
-  class Pass;
+  class PassContext;  // pass_context.h
   class ForwardPass;
   class BackwardPass;
 
-  static Conv make_conv(const ConvNormLayout& layout, const float* beside,
-                        bool low_memory);
+  static Conv make_conv(const ConvNormLayout& layout,
+                        const float* fused_shortcut, bool low_memory);
   static Block make_block(const BlockLayout& layout, bool low_memory);
 
-  Crew crew(int64_t threads, Workspace& space) const;
+  KernelContext kernel_context(int64_t threads, Workspace& space) const;
 
-  // The inputs of the norm layers inside a block, from those that are kept of
-  // the last forward().
-  void make_again(const NetworkInput& input, int64_t threads, Workspace& space,
-                  size_t block) const;
+  // Computes the pre-norm activations inside a block again, from those that are
+  // kept of the last forward(), with the same bits.
+  void recompute_block(const NetworkInput& input, int64_t threads,
+                       Workspace& space, size_t block) const;
 
   std::vector<NormLayer> norms_;
   int64_t channels_;
   int64_t features_;
   Conv stem_;
-  std::unique_ptr<StemLayer> small_stem_;  // runs one without a stride
-  bool pools_;
+  std::unique_ptr<StemLayer> stride1_stem_;  // runs a stem of stride 1
+  bool max_pools_;
   bool low_memory_;
   std::vector<Block> blocks_;
   std::unique_ptr<WorkerPool> pool_;

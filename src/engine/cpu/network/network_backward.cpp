@@ -1,26 +1,38 @@
+// The backward pass, from the features' gradient to those of the norm layers'
+// scales and shifts, and of the images if they are asked for. Convolution
+// weights are frozen: there are no weight gradients.
+//
+// Of every convolution, the prologue computes the gradient of the norm layer's
+// input behind it from that of its output; the epilogue passes the result
+// through the ReLU before it and takes the two sums that the norm layer there
+// needs. When a convolution is done, so are these sums, and the next can begin:
+//
+//   dL/dy of norm 2 --[norm backward]--> conv 2 backward --[ReLU mask, sums]-->
+//   dL/dy of norm 1 --[norm backward]--> conv 1 backward --[add residual,
+//   ..]-->
 #include "engine/cpu/max_pool.h"
-#include "engine/cpu/network/network_pass.h"
+#include "engine/cpu/network/pass_context.h"
 #include "engine/cpu/plane_ops.h"
 
 namespace sotta::engine {
 
-class Network::BackwardPass : public Network::Pass {
+class Network::BackwardPass : public Network::PassContext {
  public:
   BackwardPass(const Network& network, const NetworkInput& input,
                int64_t threads, Workspace& space,
                const NetworkGradients& gradients)
-      : Pass(network, input, threads, space), gradients_(gradients) {}
+      : PassContext(network, input, threads, space), gradients_(gradients) {}
 
   void run() const {
-    start();
+    run_end();
     for (size_t i = network_.blocks_.size(); i-- > 0;) {
-      if (plan().makes_again(i))
-        network_.make_again(input_, crew_.threads, space_, i);
+      if (plan().recomputes(i))
+        network_.recompute_block(input_, context_.threads, space_, i);
       run_block(i);
     }
-    if (network_.pools_) unpool();
-    if (gradients_.images) finish_images();
-    space_.stem.output_stays();
+    if (network_.max_pools_) run_max_pool();
+    if (gradients_.images) run_images();
+    space_.stem.mark_valid();
   }
 
  private:
@@ -30,98 +42,102 @@ class Network::BackwardPass : public Network::Pass {
   }
   float* stem_gradient() const { return space_.at(plan().stem_gradient); }
 
-  // From the features to the last block's output.
-  void start() const {
+  // Average pooling and the end of the last block.
+  void run_end() const {
     const size_t last = network_.blocks_.size() - 1;
-    const Planes planes = planes_of(network_.blocks_[last].end());
-    const Sink sink = at_block_end(last, gradient(last + 1));
-    each_image(sink, planes, [&](Range one, const Sink& mine) {
-      spread_gradient(gradients_.features, planes, one, sink.out);
-      apply_sink(mine, planes, one, sink.out + one.begin * planes.image());
+    const ActivationShape shape = shape_of(network_.blocks_[last].end());
+    const Epilogue epilogue = block_gradient_epilogue(last, gradient(last + 1));
+    for_each_image(epilogue, shape, [&](Range one, const Epilogue& mine) {
+      average_pool_backward(gradients_.features, shape, one, epilogue.out);
+      apply_epilogue(mine, shape, one,
+                     epilogue.out + one.begin * shape.image_size());
     });
-    go_back_end(last);
+    finish_block_gradients(last);
   }
 
-  // Calls work(image, sink) for every image, with a sink of its own, and adds
-  // up their sums.
+  // Calls work(image, epilogue) for every image as a task, with an epilogue
+  // that has sums of its own, and adds these up.
   template <class Work>
-  void each_image(const Sink& sink, const Planes& planes,
-                  const Work& work) const {
-    space_.sums.reserve(input_.count, planes.channels);
-    crew_.run(input_.count, [&](int64_t image, int64_t) {
-      work({image, image + 1}, with_slot(sink, &space_.sums, image, planes));
+  void for_each_image(const Epilogue& epilogue, const ActivationShape& shape,
+                      const Work& work) const {
+    space_.sums.reserve(input_.count, shape.channels);
+    context_.run(input_.count, [&](int64_t image, int64_t) {
+      work({image, image + 1},
+           task_epilogue(epilogue, &space_.sums, image, shape));
     });
-    space_.sums.total(input_.count, planes.channels);
+    space_.sums.total(input_.count, shape.channels);
   }
 
-  // Through the ReLU and the sum at a block's end.
-  Sink at_block_end(size_t index, float* out) const {
+  // Through the ReLU at a block's end: takes the sums for the norm layers
+  // there.
+  Epilogue block_gradient_epilogue(size_t index, float* out) const {
     const Block& block = network_.blocks_[index];
-    Sink sink;
-    sink.kind = Sink::Kind::kBlockGradient;
-    sink.out = out;
-    sink.bits = space_.bits[index].data();
-    sink.raw = raw(block.end());
-    sink.centre = state(block.end()).mean();
+    Epilogue epilogue;
+    epilogue.kind = Epilogue::Kind::kBlockGradient;
+    epilogue.out = out;
+    epilogue.relu_mask = space_.relu_masks[index].data();
+    epilogue.pre_norm = pre_norm(block.end());
+    epilogue.centre = state(block.end()).mean();
     if (block.shortcut) {
-      sink.raw2 = raw(block.shortcut->norm);
-      sink.centre2 = state(block.shortcut->norm).mean();
+      epilogue.pre_norm2 = pre_norm(block.shortcut->norm);
+      epilogue.centre2 = state(block.shortcut->norm).mean();
     }
-    return sink;
+    return epilogue;
   }
 
-  static Sink stored(float* out) {
-    Sink sink;
-    sink.out = out;
-    return sink;
+  static Epilogue store_epilogue(float* out) {
+    Epilogue epilogue;
+    epilogue.out = out;
+    return epilogue;
   }
 
-  // Through the ReLU after a norm layer.
-  Sink at_norm(size_t norm, float* out) const {
-    Sink sink;
-    sink.kind = Sink::Kind::kReluGradient;
-    sink.out = out;
-    sink.raw = raw(norm);
-    sink.scale = state(norm).factor();
-    sink.shift = state(norm).offset();
-    sink.centre = state(norm).mean();
-    return sink;
+  // Through the ReLU behind a norm layer: takes the sums for it.
+  Epilogue relu_gradient_epilogue(size_t norm, float* out) const {
+    Epilogue epilogue;
+    epilogue.kind = Epilogue::Kind::kReluGradient;
+    epilogue.out = out;
+    epilogue.pre_norm = pre_norm(norm);
+    epilogue.scale = state(norm).factor();
+    epilogue.shift = state(norm).offset();
+    epilogue.centre = state(norm).mean();
+    return epilogue;
   }
 
-  // The gradient of a norm layer's input, made while it is read.
-  Source through(size_t norm, const float* gradient) const {
-    Source source;
-    source.kind = Source::Kind::kNormBackward;
-    source.values = gradient;
-    source.raw = raw(norm);
-    source.scale = state(norm).gradient_factor();
-    source.slope = state(norm).gradient_slope();
-    source.shift = state(norm).gradient_offset();
-    return source;
+  // Reads the gradient of a norm layer's input from that of its output.
+  Prologue norm_backward_prologue(size_t norm, const float* gradient) const {
+    Prologue prologue;
+    prologue.kind = Prologue::Kind::kNormBackward;
+    prologue.values = gradient;
+    prologue.pre_norm = pre_norm(norm);
+    prologue.scale = state(norm).gradient_factor();
+    prologue.slope = state(norm).gradient_slope();
+    prologue.shift = state(norm).gradient_offset();
+    return prologue;
   }
 
-  // The sums are complete: writes a norm layer's gradients, and what its input
-  // gradient takes is known. Products are in row `row`.
-  void go_back(size_t norm, int64_t row) const {
+  // All sums are taken: writes the gradients of a norm layer's scale and shift,
+  // and sets its backward vectors. Row 0 has the sums of the gradient, `row`
+  // those of its products with the input.
+  void finish_norm_gradient(size_t norm, int64_t row) const {
     const NormLayer& layer = network_.norms_[norm];
     float* scale_gradient = gradients_.affine + 2 * layer.offset;
-    state(norm).go_back(space_.sums.row(0, layer.channels),
-                        space_.sums.row(row, layer.channels), scale_gradient,
-                        scale_gradient + layer.channels);
+    state(norm).set_backward(space_.sums.row(0, layer.channels),
+                             space_.sums.row(row, layer.channels),
+                             scale_gradient, scale_gradient + layer.channels);
   }
 
-  void go_back_end(size_t index) const {
+  void finish_block_gradients(size_t index) const {
     const Block& block = network_.blocks_[index];
-    go_back(block.end(), 1);
-    if (block.shortcut) go_back(block.shortcut->norm, 2);
+    finish_norm_gradient(block.end(), 1);
+    if (block.shortcut) finish_norm_gradient(block.shortcut->norm, 2);
   }
 
   void convolve(const Conv& conv, ConvCall call) const {
-    call.input = planes_of(conv.norm);
+    call.input = shape_of(conv.norm);
     if (conv.winograd)
-      conv.winograd->backward(call, crew_);
+      conv.winograd->backward(call, context_);
     else
-      conv.direct->backward(call, geometry(conv), crew_);
+      conv.direct->backward(call, geometry(conv), context_);
   }
 
   void run_block(size_t index) const {
@@ -130,86 +146,94 @@ class Network::BackwardPass : public Network::Pass {
     for (size_t i = block.path.size() - 1; i > 0; --i) {
       const size_t before = block.path[i - 1].norm;
       ConvCall call;
-      call.output = planes_of(before);
-      call.source = through(block.path[i].norm, last);
-      call.sink = at_norm(before, space_.at(plan().inside[index][i - 1]));
+      call.output = shape_of(before);
+      call.prologue = norm_backward_prologue(block.path[i].norm, last);
+      call.epilogue = relu_gradient_epilogue(
+          before, space_.at(plan().inner_gradients[index][i - 1]));
       call.sums = &space_.sums;
       convolve(block.path[i], call);
-      go_back(before, 1);
-      last = call.sink.out;
+      finish_norm_gradient(before, 1);
+      last = call.epilogue.out;
     }
-    run_first(index, last);
+    run_first_conv(index, last);
   }
 
-  // From a block's first convolution, with what comes through the shortcut, to
-  // the block's input.
-  void run_first(size_t index, const float* inner) const {
+  // A block's first convolution and its shortcut, whose gradients add up to
+  // that of the block's input.
+  void run_first_conv(size_t index, const float* inner) const {
     const Block& block = network_.blocks_[index];
     const Conv& first = block.path.front();
     const float* outer = gradient(index + 1);
     ConvCall call;
-    call.output = input_of(index);
-    call.source = through(first.norm, inner);
-    const bool to_pool = index == 0 && network_.pools_;
-    call.sink = at_input(index);
+    call.output = input_shape(index);
+    call.prologue = norm_backward_prologue(first.norm, inner);
+    const bool to_pool = index == 0 && network_.max_pools_;
+    call.epilogue = input_epilogue(index);
     if (!to_pool) call.sums = &space_.sums;
     if (!block.shortcut)
-      call.sink.other = outer;
+      call.epilogue.addend = outer;
     else if (block.shortcut->direct)
-      call.sink.other = store_shortcut(index, outer);
+      call.epilogue.addend = run_shortcut(index, outer);
     else
-      call.shortcut_source = through(block.shortcut->norm, outer);
+      call.shortcut_prologue =
+          norm_backward_prologue(block.shortcut->norm, outer);
     convolve(first, call);
     if (index > 0)
-      go_back_end(index - 1);
+      finish_block_gradients(index - 1);
     else if (!to_pool)
-      go_back(network_.stem_.norm, 1);
+      finish_norm_gradient(network_.stem_.norm, 1);
   }
 
-  // Through what comes before a block.
-  Sink at_input(size_t index) const {
+  // Through what stands before a block: the end of another, the stem's norm
+  // layer, or max-pooling.
+  Epilogue input_epilogue(size_t index) const {
     float* out = gradient(index);
-    if (index > 0) return at_block_end(index - 1, out);
-    if (network_.pools_) return stored(out);
-    return at_norm(network_.stem_.norm, gradients_.images ? out : nullptr);
+    if (index > 0) return block_gradient_epilogue(index - 1, out);
+    if (network_.max_pools_) return store_epilogue(out);
+    return relu_gradient_epilogue(network_.stem_.norm,
+                                  gradients_.images ? out : nullptr);
   }
 
-  // The shortcut's share of the gradient of a block's input.
-  const float* store_shortcut(size_t index, const float* outer) const {
+  // A shortcut that is not fused: its share of the gradient of the block's
+  // input.
+  const float* run_shortcut(size_t index, const float* outer) const {
     const Conv& shortcut = *network_.blocks_[index].shortcut;
     ConvCall call;
-    call.output = input_of(index);
-    call.source = through(shortcut.norm, outer);
-    call.sink = stored(gradient(index));
+    call.output = input_shape(index);
+    call.prologue = norm_backward_prologue(shortcut.norm, outer);
+    call.epilogue = store_epilogue(gradient(index));
     convolve(shortcut, call);
-    return call.sink.out;
+    return call.epilogue.out;
   }
 
-  // From the pooled output of the stem to its norm layer.
-  void unpool() const {
+  // Max-pooling and the ReLU before it.
+  void run_max_pool() const {
     const size_t stem = network_.stem_.norm;
-    const Planes planes = planes_of(stem);
-    const Sink sink =
-        at_norm(stem, gradients_.images ? stem_gradient() : nullptr);
-    each_image(sink, planes, [&](Range one, const Sink& mine) {
-      unpool_gradient(gradient(0), space_.winners.data(), planes, one, mine);
+    const ActivationShape shape = shape_of(stem);
+    const Epilogue epilogue = relu_gradient_epilogue(
+        stem, gradients_.images ? stem_gradient() : nullptr);
+    for_each_image(epilogue, shape, [&](Range one, const Epilogue& mine) {
+      max_pool_backward(gradient(0), space_.argmax.data(), shape, one, mine);
     });
-    go_back(stem, 1);
+    finish_norm_gradient(stem, 1);
   }
 
-  void finish_images() const {
-    const Planes planes = images();
+  // The stem's convolution, to the images.
+  void run_images() const {
+    const ActivationShape shape = image_shape();
     ConvCall call;
-    call.input = planes_of(network_.stem_.norm);
-    call.output = planes;
-    call.source = through(network_.stem_.norm, stem_gradient());
-    if (network_.small_stem_)
-      return network_.small_stem_->backward(call, gradients_.images, crew_);
-    call.sink = stored(space_.at(plan().images));
+    call.input = shape_of(network_.stem_.norm);
+    call.output = shape;
+    call.prologue =
+        norm_backward_prologue(network_.stem_.norm, stem_gradient());
+    if (network_.stride1_stem_)
+      return network_.stride1_stem_->backward(call, gradients_.images,
+                                              context_);
+    call.epilogue = store_epilogue(space_.at(plan().images));
     convolve(network_.stem_, call);
-    const int64_t size = planes.plain_image();
-    crew_.run(input_.count, [&](int64_t image, int64_t) {
-      unblock_image(call.sink.out + image * planes.image(), planes,
+    const int64_t size = shape.nchw_image_size();
+    context_.run(input_.count, [&](int64_t image, int64_t) {
+      unblock_image(call.epilogue.out + image * shape.image_size(), shape,
                     gradients_.images + image * size);
     });
   }

@@ -1,73 +1,85 @@
+// The forward pass. Per convolution it goes twice over memory, once to read and
+// once to write, whatever stands between two convolutions:
+//
+//   with batch   prologue: norm and ReLU of the layer before, whose statistics
+//   statistics   are known by now; epilogue: store, sums for the statistics of
+//                this one. The residual sum at a block's end is computed image
+//                by image before the next block's first convolution reads it.
+//   inference    epilogue: norm, ReLU and residual sum; no prologue.
 #include <algorithm>
 #include <vector>
 
 #include "engine/cpu/max_pool.h"
-#include "engine/cpu/network/network_pass.h"
+#include "engine/cpu/network/pass_context.h"
 #include "engine/cpu/plane_ops.h"
 
 namespace sotta::engine {
 
-class Network::ForwardPass : public Network::Pass {
+class Network::ForwardPass : public Network::PassContext {
  public:
-  using Pass::Pass;
+  using PassContext::PassContext;
 
-  // Keeps the norm layers' inputs.
+  // Keeps what the backward pass needs.
   void run(float* features) const {
     if (running()) use_running();
-    if (!begins_like_the_last()) {
+    if (!can_reuse_stem()) {
       ConvCall stem;
-      keep(network_.stem_.norm, stem, space_.stem.sums);
+      store_pre_norm(network_.stem_.norm, stem, space_.stem.sums);
       convolve_stem(stem, space_.at(plan().images));
     }
-    settle(network_.stem_.norm, space_.stem.sums);
+    finish_statistics(network_.stem_.norm, space_.stem.sums);
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       run_block(i);
-    finish(features);
+    run_end(features);
   }
 
-  // See Network::make_again.
-  void make_again(size_t index) const {
+  // See Network::recompute_block(). The block's input is recomputed by its
+  // residual stream: from where that begins, all residual sums up to this block
+  // are added again, image by image, before the first convolution reads them.
+  void recompute_block(size_t index) const {
     const Block& block = network_.blocks_[index];
-    float* input = space_.at(*plan().inputs_again[index]);
-    std::vector<BlockEnd> ends(index + 1);
-    const size_t from = begin_input(index, input);
+    float* input = space_.at(*plan().recompute_inputs[index]);
+    std::vector<ResidualAdd> sums(index + 1);
+    const size_t from = begin_recompute(index, input);
     for (size_t i = from; i <= index; ++i)
-      ends[i] = end_before(i, input);
+      sums[i] = residual_add_before(i, input);
     ConvCall first;
-    first.input = input_of(index);
-    first.source.values = input;
+    first.input = input_shape(index);
+    first.prologue.values = input;
     first.prepare = [&](Range images) {
       for (size_t i = from; i <= index; ++i)
-        finish_before(i, ends[i], images);
+        compute_input(i, sums[i], images);
     };
-    first.sink.out = raw(block.path[0].norm);
-    // Writes once more what is there.
-    if (block.shortcut_beside())
-      first.shortcut_sink.out = raw(block.shortcut->norm);
+    first.epilogue.out = pre_norm(block.path[0].norm);
+    // A fused shortcut is computed too: it writes what is there already.
+    if (block.has_fused_shortcut())
+      first.shortcut_epilogue.out = pre_norm(block.shortcut->norm);
     convolve(block.path[0], first);
     for (size_t i = 1; i + 1 < block.path.size(); ++i) {
-      ConvCall next = after(block.path[i - 1].norm);
-      next.sink.out = raw(block.path[i].norm);
+      ConvCall next = call_after(block.path[i - 1].norm);
+      next.epilogue.out = pre_norm(block.path[i].norm);
       convolve(block.path[i], next);
     }
   }
 
-  // Keeps nothing; with running statistics every norm layer is known from the
-  // start and happens where its convolution writes.
+  // Keeps nothing: with running statistics every norm layer's vectors are known
+  // from the start, so that it is an epilogue of its own convolution. All
+  // activations lie in one buffer:
+  //
+  //   | block input, then its output | shortcut | inside 1 | inside 2 | ..
   void infer(float* features) const {
     use_running();
     infer_stem();
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       infer_block(i);
-    const Planes planes = planes_of(network_.blocks_.back().end());
-    crew_.run(input_.count, [&](int64_t image, int64_t) {
-      average_pool(current(), planes, {image, image + 1}, features);
+    const ActivationShape shape = shape_of(network_.blocks_.back().end());
+    context_.run(input_.count, [&](int64_t image, int64_t) {
+      average_pool(inference_buffer(), shape, {image, image + 1}, features);
     });
   }
 
  private:
-  // The block's input, and at its end its output, where nothing is kept.
-  float* current() const { return space_.at(plan().inference); }
+  float* inference_buffer() const { return space_.at(plan().inference); }
 
   bool running() const {
     return input_.stats.source == NormStats::Source::kRunning;
@@ -75,70 +87,72 @@ class Network::ForwardPass : public Network::Pass {
 
   void use_running() const {
     for (size_t i = 0; i < network_.norms_.size(); ++i)
-      state(i).use_running(norm_input(i));
+      state(i).use_running(norm_pointers(i));
   }
 
-  // The stem's output and its sums are there.
-  bool begins_like_the_last() const {
+  // Whether the stem's pre-norm activations and their sums are those of the
+  // last pass.
+  bool can_reuse_stem() const {
     if (running()) {
-      space_.stem.forget();
+      space_.stem.clear_key();
       return false;
     }
-    const Planes planes = images();
+    const ActivationShape shape = image_shape();
     const NormLayer& norm = network_.norms_[network_.stem_.norm];
-    return space_.stem.begin(
-        {input_.images, planes.images * planes.plain_image()},
-        {norm_input(network_.stem_.norm).running_mean, norm.channels});
+    return space_.stem.lookup(
+        {input_.images, shape.images * shape.nchw_image_size()},
+        {norm_pointers(network_.stem_.norm).running_mean, norm.channels});
   }
 
-  // `blocked`: room for the images in blocks of channels, if need be.
+  // `blocked`: memory for the images in NCHW16c, if the stem needs them so.
   void convolve_stem(ConvCall call, float* blocked) const {
-    const Planes planes = call.input = images();
-    call.output = planes_of(network_.stem_.norm);
-    if (network_.small_stem_)
-      return network_.small_stem_->forward(input_.images, call, crew_);
-    const int64_t size = planes.plain_image();
-    call.source.values = blocked;
+    const ActivationShape shape = call.input = image_shape();
+    call.output = shape_of(network_.stem_.norm);
+    if (network_.stride1_stem_)
+      return network_.stride1_stem_->forward(input_.images, call, context_);
+    const int64_t size = shape.nchw_image_size();
+    call.prologue.values = blocked;
     call.prepare = [&](Range images) {
       for (int64_t n = images.begin; n < images.end; ++n)
-        pad_image(input_.images + n * size, planes, /*border=*/0,
-                  blocked + n * planes.image());
+        pad_image(input_.images + n * size, shape, /*border=*/0,
+                  blocked + n * shape.image_size());
     };
     convolve(network_.stem_, call);
   }
 
-  // Stores a norm layer's input, with statistics if need be.
-  void keep(size_t norm, ConvCall& call, SumSlots& slots) const {
-    call.sink.out = raw(norm);
+  // Lets a convolution store the input of its norm layer, and take sums for the
+  // statistics unless these are the running ones.
+  void store_pre_norm(size_t norm, ConvCall& call, PartialSums& slots) const {
+    call.epilogue.out = pre_norm(norm);
     if (running()) return;
-    call.sink.kind = Sink::Kind::kStatistics;
-    call.sink.centre = state(norm).centre(norm_input(norm));
+    call.epilogue.kind = Epilogue::Kind::kStatistics;
+    call.epilogue.centre = state(norm).centre(norm_pointers(norm));
     call.sums = &slots;
   }
 
-  // The statistics are complete: what the norm layer does is known.
-  void settle(size_t norm, const SumSlots& sums) const {
+  // All sums are taken: sets the norm layer's vectors.
+  void finish_statistics(size_t norm, const PartialSums& sums) const {
     if (running()) return;
-    const Planes planes = planes_of(norm);
+    const ActivationShape shape = shape_of(norm);
     state(norm).use_batch(
-        norm_input(norm), input_.stats, sums.row(0, planes.channels),
-        sums.row(1, planes.channels),
-        static_cast<double>(planes.images * planes.height * planes.width));
+        norm_pointers(norm), input_.stats, sums.row(0, shape.channels),
+        sums.row(1, shape.channels),
+        static_cast<double>(shape.images * shape.height * shape.width));
   }
 
   void convolve(const Conv& conv, ConvCall call) const {
-    call.output = planes_of(conv.norm);
+    call.output = shape_of(conv.norm);
     if (conv.winograd)
-      conv.winograd->forward(call, crew_);
+      conv.winograd->forward(call, context_);
     else
-      conv.direct->forward(call, geometry(conv), crew_);
+      conv.direct->forward(call, geometry(conv), context_);
   }
 
-  // A block's first convolution and the shortcut's, which reads the same.
+  // A block's first convolution, and the shortcut's, which reads the same.
   void convolve_first(const Block& block, ConvCall first,
                       const ConvCall& shortcut) const {
-    if (block.shortcut_beside()) {
-      first.shortcut_sink = shortcut.sink;
+    if (block.has_fused_shortcut()) {
+      first.shortcut_epilogue = shortcut.epilogue;
       first.shortcut_sums = shortcut.sums;
     }
     convolve(block.path.front(), first);
@@ -146,169 +160,185 @@ class Network::ForwardPass : public Network::Pass {
       convolve(*block.shortcut, shortcut);
   }
 
-  // The end of what comes before block `next`, whose output the block reads.
-  // At `out` is already what is added, unless it comes through a shortcut.
-  BlockEnd end_before(size_t next, float* out) const {
-    BlockEnd end;
-    end.out = out;
+  // What computes the input of block `next` at `out`: the norm, residual sum
+  // and ReLU at the end of the block before, or of the stem. Without a shortcut
+  // the addend is what lies at `out` already.
+  ResidualAdd residual_add_before(size_t next, float* out) const {
+    ResidualAdd residual;
+    residual.out = out;
     if (next == 0) {
       const NormState& norm = state(network_.stem_.norm);
-      end.raw = raw(network_.stem_.norm);
-      end.scale = norm.factor();
-      end.shift = norm.offset();
-      return end;
+      residual.pre_norm = pre_norm(network_.stem_.norm);
+      residual.scale = norm.factor();
+      residual.shift = norm.offset();
+      return residual;
     }
     const Block& block = network_.blocks_[next - 1];
-    end.raw = raw(block.end());
-    end.scale = state(block.end()).factor();
-    end.shift = block_offset(block);
-    end.other = block.shortcut ? raw(block.shortcut->norm) : out;
-    if (block.shortcut) end.other_scale = state(block.shortcut->norm).factor();
-    end.bits = space_.bits[next - 1].data();
-    return end;
+    residual.pre_norm = pre_norm(block.end());
+    residual.scale = state(block.end()).factor();
+    residual.shift = block_offset(block);
+    residual.addend = block.shortcut ? pre_norm(block.shortcut->norm) : out;
+    if (block.shortcut)
+      residual.addend_scale = state(block.shortcut->norm).factor();
+    residual.relu_mask = space_.relu_masks[next - 1].data();
+    return residual;
   }
 
-  void finish_before(size_t next, const BlockEnd& end, Range images) const {
-    if (next == 0 && network_.pools_)
-      pool_stem(images, end.out);
+  // Computes the input of block `next` for some images.
+  void compute_input(size_t next, const ResidualAdd& residual,
+                     Range images) const {
+    if (next == 0 && network_.max_pools_)
+      max_pool_stem(images, residual.out);
     else
-      finish_block(end, input_of(next), images);
+      add_residual(residual, input_shape(next), images);
   }
 
-  // Begins to make a block's input again, at `out`: of which blocks the input
-  // still has to be made there, from norm layers' inputs that are kept, to come
-  // to this one's.
-  size_t begin_input(size_t index, float* out) const {
+  // Begins to recompute a block's input at `out`: returns the first block of
+  // its residual stream whose input is still to be computed there, from kept
+  // pre-norm activations. Runs the stem again if the stream begins with it.
+  size_t begin_recompute(size_t index, float* out) const {
     size_t from = index;
     while (from > 0 && !network_.blocks_[from - 1].shortcut)
       --from;
-    if (from > 0 || !plan().makes_stem_again()) return from;
+    if (from > 0 || !plan().recomputes_stem()) return from;
     const size_t norm = network_.stem_.norm;
-    const bool at_once = index > 0 && !network_.pools_;
+    const bool fuse_norm = index > 0 && !network_.max_pools_;
     ConvCall stem;
-    stem.sink.out = raw(norm);
-    if (at_once) stem.sink = norm_relu(norm, out);
+    stem.epilogue.out = pre_norm(norm);
+    if (fuse_norm) stem.epilogue = norm_relu_epilogue(norm, out);
     convolve_stem(stem, space_.at(plan().images));
-    return at_once ? 1 : 0;
+    return fuse_norm ? 1 : 0;
   }
 
   void run_block(size_t index) const {
     const Block& block = network_.blocks_[index];
     float* input = space_.at(plan().inputs[index]);
-    const BlockEnd end = end_before(index, input);
+    const ResidualAdd residual = residual_add_before(index, input);
     ConvCall first;
-    first.input = input_of(index);
-    first.source.values = input;
+    first.input = input_shape(index);
+    first.prologue.values = input;
     ConvCall shortcut = first;
-    first.prepare = [&](Range images) { finish_before(index, end, images); };
-    keep(block.path[0].norm, first, space_.sums);
+    first.prepare = [&](Range images) {
+      compute_input(index, residual, images);
+    };
+    store_pre_norm(block.path[0].norm, first, space_.sums);
     if (block.shortcut)
-      keep(block.shortcut->norm, shortcut, space_.shortcut_sums);
+      store_pre_norm(block.shortcut->norm, shortcut, space_.shortcut_sums);
     convolve_first(block, first, shortcut);
-    settle(block.path[0].norm, space_.sums);
-    if (block.shortcut) settle(block.shortcut->norm, space_.shortcut_sums);
+    finish_statistics(block.path[0].norm, space_.sums);
+    if (block.shortcut)
+      finish_statistics(block.shortcut->norm, space_.shortcut_sums);
     for (size_t i = 1; i < block.path.size(); ++i)
-      run_next(block.path[i - 1].norm, block.path[i]);
+      run_conv(block.path[i - 1].norm, block.path[i]);
   }
 
-  // What comes out of a norm layer, made while it is read.
-  Source through(size_t norm) const {
-    Source source;
-    source.kind = Source::Kind::kNormRelu;
-    source.values = raw(norm);
-    source.scale = state(norm).factor();
-    source.shift = state(norm).offset();
-    return source;
+  // Reads a norm layer's output, after its ReLU, from its input.
+  Prologue norm_relu_prologue(size_t norm) const {
+    Prologue prologue;
+    prologue.kind = Prologue::Kind::kNormRelu;
+    prologue.values = pre_norm(norm);
+    prologue.scale = state(norm).factor();
+    prologue.shift = state(norm).offset();
+    return prologue;
   }
 
-  void pool_stem(Range images, float* out) const {
+  void max_pool_stem(Range images, float* out) const {
     const size_t stem = network_.stem_.norm;
-    max_pool(through(stem), planes_of(stem), images, out,
-             space_.winners.data());
+    max_pool(norm_relu_prologue(stem), shape_of(stem), images, out,
+             space_.argmax.data());
   }
 
-  // A convolution that reads what comes out of a norm layer.
-  ConvCall after(size_t norm) const {
+  // A convolution that reads a norm layer's output.
+  ConvCall call_after(size_t norm) const {
     ConvCall call;
-    call.input = planes_of(norm);
-    call.source = through(norm);
+    call.input = shape_of(norm);
+    call.prologue = norm_relu_prologue(norm);
     return call;
   }
 
-  void run_next(size_t before, const Conv& conv) const {
-    ConvCall call = after(before);
-    keep(conv.norm, call, space_.sums);
+  // A convolution inside a block, behind norm layer `before`.
+  void run_conv(size_t before, const Conv& conv) const {
+    ConvCall call = call_after(before);
+    store_pre_norm(conv.norm, call, space_.sums);
     convolve(conv, call);
-    settle(conv.norm, space_.sums);
+    finish_statistics(conv.norm, space_.sums);
   }
 
-  void finish(float* features) const {
-    const BlockEnd end =
-        end_before(network_.blocks_.size(), space_.at(plan().inputs.back()));
-    const Planes planes = planes_of(network_.blocks_.back().end());
-    crew_.run(input_.count, [&](int64_t image, int64_t) {
-      finish_block(end, planes, {image, image + 1});
-      average_pool(end.out, planes, {image, image + 1}, features);
+  // The end of the last block, and average pooling.
+  void run_end(float* features) const {
+    const ResidualAdd residual = residual_add_before(
+        network_.blocks_.size(), space_.at(plan().inputs.back()));
+    const ActivationShape shape = shape_of(network_.blocks_.back().end());
+    context_.run(input_.count, [&](int64_t image, int64_t) {
+      add_residual(residual, shape, {image, image + 1});
+      average_pool(residual.out, shape, {image, image + 1}, features);
     });
   }
 
-  Sink norm_relu(size_t norm, float* out) const {
-    Sink sink;
-    sink.kind = Sink::Kind::kNormRelu;
-    sink.out = out;
-    sink.scale = state(norm).factor();
-    sink.shift = state(norm).offset();
-    return sink;
+  Epilogue norm_relu_epilogue(size_t norm, float* out) const {
+    Epilogue epilogue;
+    epilogue.kind = Epilogue::Kind::kNormRelu;
+    epilogue.out = out;
+    epilogue.scale = state(norm).factor();
+    epilogue.shift = state(norm).offset();
+    return epilogue;
   }
 
-  // The sum at a block's end, into current().
-  Sink norm_add_relu(const Block& block, const float* shortcut) const {
-    Sink sink = norm_relu(block.end(), current());
-    sink.kind = Sink::Kind::kNormAddRelu;
-    sink.shift = block_offset(block);
-    sink.other = block.shortcut ? shortcut : current();
-    if (block.shortcut) sink.other_scale = state(block.shortcut->norm).factor();
-    return sink;
+  // Norm, residual sum and ReLU at a block's end, into inference_buffer().
+  Epilogue norm_add_relu_epilogue(const Block& block,
+                                  const float* shortcut) const {
+    Epilogue epilogue = norm_relu_epilogue(block.end(), inference_buffer());
+    epilogue.kind = Epilogue::Kind::kNormAddRelu;
+    epilogue.shift = block_offset(block);
+    epilogue.addend = block.shortcut ? shortcut : inference_buffer();
+    if (block.shortcut)
+      epilogue.addend_scale = state(block.shortcut->norm).factor();
+    return epilogue;
   }
 
   void infer_stem() const {
-    const Planes planes = planes_of(network_.stem_.norm);
-    // Behind the images and what comes of them.
-    float* out = current();
-    if (network_.pools_) out += std::max(images().size(), input_of(0).size());
+    const ActivationShape shape = shape_of(network_.stem_.norm);
+    // With max-pooling the stem's output lies behind the images and the pooled
+    // activations, which take the images' place.
+    float* out = inference_buffer();
+    if (network_.max_pools_)
+      out += std::max(image_shape().size(), input_shape(0).size());
     ConvCall stem;
-    stem.sink = norm_relu(network_.stem_.norm, out);
-    convolve_stem(stem, current());
-    if (!network_.pools_) return;
-    Source source;
-    source.values = out;
-    crew_.run(input_.count, [&](int64_t image, int64_t) {
-      max_pool(source, planes, {image, image + 1}, current(), nullptr);
+    stem.epilogue = norm_relu_epilogue(network_.stem_.norm, out);
+    convolve_stem(stem, inference_buffer());
+    if (!network_.max_pools_) return;
+    Prologue prologue;
+    prologue.values = out;
+    context_.run(input_.count, [&](int64_t image, int64_t) {
+      max_pool(prologue, shape, {image, image + 1}, inference_buffer(),
+               nullptr);
     });
   }
 
   void infer_block(size_t index) const {
     const Block& block = network_.blocks_[index];
-    const Planes output = planes_of(block.end());
+    const ActivationShape output = shape_of(block.end());
     ConvCall call;
-    call.input = input_of(index);
-    call.source.values = current();
-    float* room = current() + std::max(call.input.size(), output.size());
+    call.input = input_shape(index);
+    call.prologue.values = inference_buffer();
+    float* room =
+        inference_buffer() + std::max(call.input.size(), output.size());
     ConvCall shortcut = call;
     if (block.shortcut) {
-      shortcut.sink.out = room;
+      shortcut.epilogue.out = room;
       room += output.size();
     }
     for (const Conv& conv : block.path) {
       const bool last = conv.norm == block.end();
-      call.sink = last ? norm_add_relu(block, shortcut.sink.out)
-                       : norm_relu(conv.norm, room);
+      call.epilogue = last
+                          ? norm_add_relu_epilogue(block, shortcut.epilogue.out)
+                          : norm_relu_epilogue(conv.norm, room);
       if (conv.norm == block.path.front().norm)
         convolve_first(block, call, shortcut);
       else
         convolve(conv, call);
-      call.input = planes_of(conv.norm);
-      call.source.values = room;
+      call.input = shape_of(conv.norm);
+      call.prologue.values = room;
       room += call.input.size();
     }
   }
@@ -324,9 +354,9 @@ void Network::forward(const NetworkInput& input, int64_t threads,
   ForwardPass(*this, input, threads, space).run(features);
 }
 
-void Network::make_again(const NetworkInput& input, int64_t threads,
-                         Workspace& space, size_t block) const {
-  ForwardPass(*this, input, threads, space).make_again(block);
+void Network::recompute_block(const NetworkInput& input, int64_t threads,
+                              Workspace& space, size_t block) const {
+  ForwardPass(*this, input, threads, space).recompute_block(block);
 }
 
 }  // namespace sotta::engine

@@ -18,28 +18,30 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Images of one inference pass at most; larger batches go through in parts, of
-// large images in smaller ones, which take less memory.
-int64_t infer_at_once(const at::Tensor& images) {
+// Images of one inference saved. Larger batches run in parts, those of large
+// images in smaller parts, which take less memory.
+int64_t inference_images(const at::Tensor& images) {
   constexpr int64_t kPixels = 64 * 32 * 32;
   const int64_t wanted = kPixels / (images.size(2) * images.size(3));
   return std::clamp<int64_t>(wanted, 32, 64);
 }
 
-// A workspace in use; it goes back when nobody needs it any more.
-class Lease : public torch::CustomClassHolder {
+// A workspace while a pass uses it; released with the object.
+class WorkspaceLease : public torch::CustomClassHolder {
  public:
-  Lease(std::shared_ptr<RunnableNetwork> network, const at::Tensor& images,
-        int64_t count)
+  WorkspaceLease(std::shared_ptr<RunnableNetwork> network,
+                 const at::Tensor& images, int64_t count)
       : network_(std::move(network)) {
     const int64_t height = images.size(2), width = images.size(3);
-    space_ = network_->spaces.take(count, height, width);
+    space_ = network_->workspaces.acquire(count, height, width);
     if (!space_)
       space_ = network_->network.make_workspace(count, height, width);
   }
-  ~Lease() override { network_->spaces.give_back(std::move(space_)); }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  ~WorkspaceLease() override {
+    network_->workspaces.release(std::move(space_));
+  }
+  WorkspaceLease(const WorkspaceLease&) = delete;
+  WorkspaceLease& operator=(const WorkspaceLease&) = delete;
 
   const Network& network() const { return network_->network; }
   Workspace& space() const { return *space_; }
@@ -49,13 +51,13 @@ class Lease : public torch::CustomClassHolder {
   std::unique_ptr<Workspace> space_;
 };
 
-// Everything of a pass that is a tensor, so that it stays alive.
-struct Tensors {
+// The tensors of a pass, kept alive while there are pointers to their numbers.
+struct PassTensors {
   at::Tensor images, affine, running_mean, running_var;
   at::Tensor batch_mean, batch_var;  // undefined with running statistics
 };
 
-NetworkInput input_of(const Tensors& tensors, NormStats stats) {
+NetworkInput input_of(const PassTensors& tensors, NormStats stats) {
   NetworkInput input;
   input.images = tensors.images.data_ptr<float>();
   input.count = tensors.images.size(0);
@@ -70,36 +72,37 @@ NetworkInput input_of(const Tensors& tensors, NormStats stats) {
   return input;
 }
 
-// What the backward pass reads again.
-class KeptPass : public torch::CustomClassHolder {
+// What a forward pass saves for its backward pass.
+class SavedForward : public torch::CustomClassHolder {
  public:
-  KeptPass(std::shared_ptr<RunnableNetwork> network, Tensors all,
-           NormStats statistics)
+  SavedForward(std::shared_ptr<RunnableNetwork> network, PassTensors all,
+               NormStats statistics)
       : tensors(std::move(all)),
         stats(statistics),
         lease(std::move(network), tensors.images, tensors.images.size(0)) {}
 
-  Tensors tensors;
+  PassTensors tensors;
   NormStats stats;
-  Lease lease;
+  WorkspaceLease lease;
 };
 
-constexpr const char* kPass = "pass";
+constexpr const char* kSavedForward = "saved_forward";
 
 struct NetworkFunction : torch::autograd::Function<NetworkFunction> {
   // Gradients flow to the first two; `tensors` holds them again.
   static at::Tensor forward(AutogradContext* context,
                             const at::Tensor& /*images*/,
                             const at::Tensor& /*affine*/,
-                            const Tensors& tensors, NormStats stats,
+                            const PassTensors& tensors, NormStats stats,
                             const std::shared_ptr<RunnableNetwork>& network) {
-    auto pass = c10::make_intrusive<KeptPass>(network, tensors, stats);
-    const Network& runs = pass->lease.network();
+    auto saved = c10::make_intrusive<SavedForward>(network, tensors, stats);
+    const Network& net = saved->lease.network();
     const at::Tensor features = at::empty(
-        {tensors.images.size(0), runs.features()}, tensors.images.options());
-    runs.forward(input_of(tensors, stats), at::get_num_threads(),
-                 pass->lease.space(), features.data_ptr<float>());
-    context->saved_data[kPass] = c10::IValue::make_capsule(std::move(pass));
+        {tensors.images.size(0), net.features()}, tensors.images.options());
+    net.forward(input_of(tensors, stats), at::get_num_threads(),
+                saved->lease.space(), features.data_ptr<float>());
+    context->saved_data[kSavedForward] =
+        c10::IValue::make_capsule(std::move(saved));
     return features;
   }
 
@@ -107,36 +110,36 @@ struct NetworkFunction : torch::autograd::Function<NetworkFunction> {
                                 const variable_list& output_gradients) {
     require(!at::GradMode::is_enabled(), "fused engine",
             "has no second derivatives");
-    const auto found = context->saved_data.find(kPass);
+    const auto found = context->saved_data.find(kSavedForward);
     require(found != context->saved_data.end(), "fused engine",
             "a graph can be run back once only");
-    // Taken out, so that its workspace is free for the next pass.
+    // Taken out of the graph, so that the workspace is released on return.
     const auto holder = found->second.toCapsule();
     context->saved_data.erase(found);
-    const auto& pass = static_cast<const KeptPass&>(*holder);
+    const auto& saved = static_cast<const SavedForward&>(*holder);
 
     const at::Tensor gradient = output_gradients[0].contiguous();
-    const at::Tensor affine = at::empty_like(pass.tensors.affine);
+    const at::Tensor affine = at::empty_like(saved.tensors.affine);
     at::Tensor images;
     if (context->needs_input_grad(0))
-      images = at::empty_like(pass.tensors.images);
+      images = at::empty_like(saved.tensors.images);
     NetworkGradients gradients;
     gradients.features = gradient.data_ptr<float>();
     gradients.affine = affine.data_ptr<float>();
     if (images.defined()) gradients.images = images.data_ptr<float>();
-    pass.lease.network().backward(input_of(pass.tensors, pass.stats),
-                                  at::get_num_threads(), pass.lease.space(),
-                                  gradients);
+    saved.lease.network().backward(input_of(saved.tensors, saved.stats),
+                                   at::get_num_threads(), saved.lease.space(),
+                                   gradients);
     const at::Tensor none;
     return {images, affine, none, none, none};
   }
 };
 
 at::Tensor infer(const std::shared_ptr<RunnableNetwork>& network,
-                 const Tensors& tensors) {
+                 const PassTensors& tensors) {
   const int64_t count = tensors.images.size(0);
-  const int64_t part = std::min(count, infer_at_once(tensors.images));
-  const Lease lease(network, tensors.images, part);
+  const int64_t part = std::min(count, inference_images(tensors.images));
+  const WorkspaceLease lease(network, tensors.images, part);
   const int64_t features = lease.network().features();
   at::Tensor result = at::empty({count, features}, tensors.images.options());
   NetworkInput input = input_of(tensors, NormStats::running());
@@ -150,10 +153,10 @@ at::Tensor infer(const std::shared_ptr<RunnableNetwork>& network,
   return result;
 }
 
-// With statistics of the batch, where no gradient is asked for.
-at::Tensor run_once(const std::shared_ptr<RunnableNetwork>& network,
-                    const Tensors& tensors, NormStats stats) {
-  const Lease lease(network, tensors.images, tensors.images.size(0));
+// With statistics of the batch, without gradients.
+at::Tensor forward_only(const std::shared_ptr<RunnableNetwork>& network,
+                        const PassTensors& tensors, NormStats stats) {
+  const WorkspaceLease lease(network, tensors.images, tensors.images.size(0));
   at::Tensor result =
       at::empty({tensors.images.size(0), lease.network().features()},
                 tensors.images.options());
@@ -174,19 +177,19 @@ FeatureResult run_network(const std::shared_ptr<RunnableNetwork>& network,
     result.batch_var = at::empty_like(state.running_var);
   }
   const at::Tensor whole = images.contiguous();
-  const Tensors tensors{whole.detach(),
-                        state.affine.detach().contiguous(),
-                        state.running_mean.contiguous(),
-                        state.running_var.contiguous(),
-                        result.batch_mean,
-                        result.batch_var};
+  const PassTensors tensors{whole.detach(),
+                            state.affine.detach().contiguous(),
+                            state.running_mean.contiguous(),
+                            state.running_var.contiguous(),
+                            result.batch_mean,
+                            result.batch_var};
   if (at::GradMode::is_enabled() &&
       (whole.requires_grad() || state.affine.requires_grad()))
     result.features =
         NetworkFunction::apply(whole, state.affine, tensors, stats, network);
   else
-    result.features =
-        running ? infer(network, tensors) : run_once(network, tensors, stats);
+    result.features = running ? infer(network, tensors)
+                              : forward_only(network, tensors, stats);
   return result;
 }
 

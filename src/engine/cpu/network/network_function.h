@@ -13,7 +13,7 @@
 
 namespace sotta::engine {
 
-// A network with its weights and the workspaces of its passes.
+// A network, the layout that holds its weights, and the idle workspaces.
 struct RunnableNetwork {
   RunnableNetwork(const NetworkLayout& its_layout, std::vector<NormLayer> norms,
                   bool low_memory)
@@ -21,7 +21,7 @@ struct RunnableNetwork {
 
   NetworkLayout layout;
   Network network;
-  WorkspacePool spaces;
+  WorkspacePool workspaces;
 };
 
 struct FeatureResult {
@@ -30,8 +30,10 @@ struct FeatureResult {
 };
 
 // Runs normalised float images [N, C, H, W] through the network: one autograd
-// node, through which gradients flow to the images and to state.affine. A graph
-// can be run back once only.
+// node, through which gradients flow to the images and to state.affine. The
+// backward pass of a graph can run once only. Thread-safe: every pass acquires
+// a workspace, and one with gradients holds it until its backward pass has run
+// or its graph is freed.
 FeatureResult run_network(const std::shared_ptr<RunnableNetwork>& network,
                           const at::Tensor& images, const ModelState& state,
                           NormStats stats);

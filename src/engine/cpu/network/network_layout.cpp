@@ -5,16 +5,16 @@
 
 #include "sotta/core/error.h"
 
+#include "engine/cpu/activation_shape.h"
 #include "models/resnet.h"
-#include "engine/cpu/planes.h"
 
 namespace sotta::engine {
 namespace {
 
 bool covered(const ResNetSpec& spec) {
-  if (spec.channels > kBlock) return false;
+  if (spec.channels > kChannelBlock) return false;
   for (const int64_t width : spec.widths)
-    if (width % kBlock != 0) return false;
+    if (width % kChannelBlock != 0) return false;
   for (const int64_t blocks : spec.blocks)
     if (blocks < 1) return false;
   return true;
@@ -90,8 +90,8 @@ std::optional<NetworkLayout> read_layout(const Classifier& model) {
 
   const Reader reader(model);
   NetworkLayout layout;
-  layout.pools = spec->stem == ResNetSpec::Stem::kImagenet;
-  layout.stem = reader.layer("conv1", "bn1", layout.pools ? 2 : 1);
+  layout.has_max_pool = spec->stem == ResNetSpec::Stem::kImagenet;
+  layout.stem = reader.layer("conv1", "bn1", layout.has_max_pool ? 2 : 1);
   for (size_t stage = 0; stage < spec->widths.size(); ++stage)
     for (int64_t i = 0; i < spec->blocks[stage]; ++i)
       layout.blocks.push_back(reader.block(

@@ -19,8 +19,8 @@ struct ConvNormLayout {
   size_t norm = 0;  // in the classifier's norm_layers()
 };
 
-// Convolutions one after the other, to whose result the block's input is added:
-// as it is, or through the shortcut's 1x1 convolution.
+// A residual block: convolutions one after the other, to whose result the
+// block's input is added, as it is or through the shortcut's 1x1 convolution.
 struct BlockLayout {
   std::vector<ConvNormLayout> path;
   std::optional<ConvNormLayout> shortcut;
@@ -29,7 +29,7 @@ struct BlockLayout {
 // A residual network of basic or bottleneck blocks.
 struct NetworkLayout {
   ConvNormLayout stem;
-  bool pools = false;  // the stem's output, as ImageNet's
+  bool has_max_pool = false;  // behind the stem, as for ImageNet
   std::vector<BlockLayout> blocks;
   at::Tensor classifier_weight, classifier_bias;
 

@@ -13,7 +13,7 @@ NormState::NormState(int64_t channels)
       inverse_std_(channels),
       batch_mean_(channels) {}
 
-void NormState::set_forward(int64_t c, const NormInput& input, double mean,
+void NormState::set_forward(int64_t c, const NormPointers& input, double mean,
                             double var) {
   const double inverse_std = 1 / std::sqrt(var + kNormEpsilon);
   const double factor = static_cast<double>(input.scale[c]) * inverse_std;
@@ -24,12 +24,12 @@ void NormState::set_forward(int64_t c, const NormInput& input, double mean,
   row(2)[c] = static_cast<float>(mean);
 }
 
-const float* NormState::centre(const NormInput& input) {
+const float* NormState::centre(const NormPointers& input) {
   std::copy_n(input.running_mean, channels_, row(6));
   return row(6);
 }
 
-void NormState::use_running(const NormInput& input) {
+void NormState::use_running(const NormPointers& input) {
   share_ = 0;
   for (int64_t c = 0; c < channels_; ++c) {
     batch_mean_.data()[c] = 0;
@@ -38,7 +38,7 @@ void NormState::use_running(const NormInput& input) {
   }
 }
 
-void NormState::use_batch(const NormInput& input, NormStats stats,
+void NormState::use_batch(const NormPointers& input, NormStats stats,
                           const double* sums, const double* squares,
                           double count) {
   const bool blended = stats.source == NormStats::Source::kBlended;
@@ -61,10 +61,16 @@ void NormState::use_batch(const NormInput& input, NormStats stats,
 }
 
 // With y = scale * (x - m) * r + shift, r = (v + eps)^-1/2, and the batch's
-// mean and variance entering m and v with weight a, every dL/dx is
-//   scale * r * dL/dy + a/n * dL/dm + 2a/n * (x - batch mean) * dL/dv.
-void NormState::go_back(const double* sums, const double* products,
-                        float* scale_gradient, float* shift_gradient) {
+// mean and variance entering m and v with weight a (0: running statistics, 1:
+// the batch's), every dL/dx is
+//
+//   scale * r * dL/dy + a/n * dL/dm + 2a/n * (x - batch mean) * dL/dv,
+//   dL/dm = -scale * r * sum dL/dy
+//   dL/dv = -1/2 * scale * r^3 * sum dL/dy * (x - m),
+//
+// which is linear in dL/dy and x.
+void NormState::set_backward(const double* sums, const double* products,
+                             float* scale_gradient, float* shift_gradient) {
   for (int64_t c = 0; c < channels_; ++c) {
     const double r = inverse_std_.data()[c];
     const auto factor = static_cast<double>(row(0)[c]);  // scale * r

@@ -9,7 +9,7 @@
 namespace sotta::engine {
 
 // A norm layer's vectors in a forward pass; pointers to its first channel.
-struct NormInput {
+struct NormPointers {
   const float* scale = nullptr;
   const float* shift = nullptr;
   const float* running_mean = nullptr;
@@ -18,34 +18,41 @@ struct NormInput {
   float* batch_var = nullptr;
 };
 
-// What one norm layer does in one pass, as factors per channel: forward
-// output = factor * input + offset, backward
-// input gradient = gradient_factor * output gradient
-//                + gradient_slope * input + gradient_offset.
+// What one batch-norm layer does in one pass, as vectors with a number per
+// channel, which prologues and epilogues apply:
+//
+//   forward    output = factor * input + offset
+//   backward   input gradient = gradient_factor * output gradient
+//                             + gradient_slope * input + gradient_offset
+//
+// The forward vectors are known once the statistics of the input are, the
+// backward ones once two sums over the output's gradient are (norm_state.cpp
+// has the formulas). Computed in double.
 class NormState {
  public:
   explicit NormState(int64_t channels);
 
-  // Takes the running averages.
-  void use_running(const NormInput& input);
+  // Sets the forward vectors from the running averages.
+  void use_running(const NormPointers& input);
 
-  // Takes sums over `count` inputs of x - running mean and of its square, as
-  // the statistics sink found them; see batch_norm() for what they become.
-  void use_batch(const NormInput& input, NormStats stats, const double* sums,
+  // Sets the forward vectors from sums over `count` inputs of x - running mean
+  // and of its square, which Epilogue::Kind::kStatistics takes. Writes
+  // batch_mean and batch_var as batch_norm() does.
+  void use_batch(const NormPointers& input, NormStats stats, const double* sums,
                  const double* squares, double count);
 
-  // From sums of the output's gradient g and of g * (x - mean()), the gradients
-  // of the layer's scale and shift.
-  void go_back(const double* sums, const double* products,
-               float* scale_gradient, float* shift_gradient);
+  // Sets the backward vectors from sums of the output's gradient g and of
+  // g * (x - mean()); writes the gradients of the layer's scale and shift.
+  void set_backward(const double* sums, const double* products,
+                    float* scale_gradient, float* shift_gradient);
 
-  // The running mean, about which the statistics sink takes its sums. Copied to
-  // where vectors may be loaded from: the caller's are not aligned.
-  const float* centre(const NormInput& input);
+  // The running mean, about which the statistics' sums are taken. A copy: the
+  // caller's vectors are not aligned.
+  const float* centre(const NormPointers& input);
 
   const float* factor() const { return row(0); }
   const float* offset() const { return row(1); }
-  const float* mean() const { return row(2); }  // that normalised
+  const float* mean() const { return row(2); }  // of the statistics in use
   const float* gradient_factor() const { return row(3); }
   const float* gradient_slope() const { return row(4); }
   const float* gradient_offset() const { return row(5); }
@@ -54,7 +61,8 @@ class NormState {
 
  private:
   float* row(int64_t index) const { return rows_.data() + index * channels_; }
-  void set_forward(int64_t c, const NormInput& input, double mean, double var);
+  void set_forward(int64_t c, const NormPointers& input, double mean,
+                   double var);
 
   int64_t channels_;
   FloatBuffer rows_;

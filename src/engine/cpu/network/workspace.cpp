@@ -7,8 +7,8 @@ namespace {
 
 int64_t most_channels(const LayerSizes& sizes) {
   int64_t channels = 0;
-  for (const Planes& planes : sizes.norms)
-    channels = std::max(channels, planes.channels);
+  for (const ActivationShape& shape : sizes.norms)
+    channels = std::max(channels, shape.channels);
   return channels;
 }
 
@@ -19,26 +19,27 @@ Workspace::Workspace(const LayerSizes& sizes, bool low_memory, int64_t images,
     : capacity(images),
       height(image_height),
       width(image_width),
-      planes(sizes.norms),
+      pre_norm_shapes(sizes.norms),
       plan(sizes, low_memory),
       memory(images * plan.size),
-      winners(images * sizes.pooled.image()),
+      argmax(images * sizes.pooled.image_size()),
       block_offset(most_channels(sizes)) {
-  for (const Planes& norm_planes : sizes.norms)
-    norms.emplace_back(norm_planes.channels);
+  for (const ActivationShape& shape : sizes.norms)
+    norms.emplace_back(shape.channels);
   for (const auto& block : sizes.blocks)
-    bits.emplace_back(images * sizes.norms[block.end()].image() / kBlock *
-                          kBitBytes +
-                      kBitPadding);
+    relu_masks.emplace_back(images * sizes.norms[block.end()].image_size() /
+                                kChannelBlock * kMaskBytes +
+                            kMaskPadding);
 }
 
-void Workspace::hire(int64_t count) {
+void Workspace::ensure_workers(int64_t count) {
   while (static_cast<int64_t>(workers.size()) < count)
     workers.emplace_back();
 }
 
-std::unique_ptr<Workspace> WorkspacePool::take(int64_t images, int64_t height,
-                                               int64_t width) {
+std::unique_ptr<Workspace> WorkspacePool::acquire(int64_t images,
+                                                  int64_t height,
+                                                  int64_t width) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto fits = [&](const std::unique_ptr<Workspace>& workspace) {
     return workspace->capacity >= images && workspace->height == height &&
@@ -46,7 +47,7 @@ std::unique_ptr<Workspace> WorkspacePool::take(int64_t images, int64_t height,
   };
   const auto found = std::find_if(idle_.begin(), idle_.end(), fits);
   if (found == idle_.end()) {
-    // A larger one will take their place.
+    // The caller makes one that fits; these would only take memory.
     idle_.clear();
     return nullptr;
   }
@@ -55,7 +56,7 @@ std::unique_ptr<Workspace> WorkspacePool::take(int64_t images, int64_t height,
   return workspace;
 }
 
-void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {
+void WorkspacePool::release(std::unique_ptr<Workspace> workspace) {
   const std::lock_guard<std::mutex> lock(mutex_);
   idle_.push_back(std::move(workspace));
 }

@@ -5,60 +5,62 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/cpu/activation_shape.h"
 #include "engine/cpu/conv/direct_layer.h"
-#include "engine/cpu/crew.h"
+#include "engine/cpu/kernel_context.h"
+#include "engine/cpu/network/activation_plan.h"
 #include "engine/cpu/network/norm_state.h"
-#include "engine/cpu/network/pass_plan.h"
-#include "engine/cpu/network/stem_record.h"
-#include "engine/cpu/planes.h"
+#include "engine/cpu/network/stem_cache.h"
+#include "engine/cpu/partial_sums.h"
 
 namespace sotta::engine {
 
-// All memory of one pass through a network, for images of one size and up to a
-// number of them. Made once and used again: a pass allocates nothing. Memory is
-// touched, and so taken, at its first use.
+// All memory of one pass through a network, forward and backward, for images of
+// one size and up to `capacity` of them. Made once and used again: a pass
+// allocates no activations. Pages are taken from the system when they are first
+// touched. A workspace belongs to one pass at a time.
 struct Workspace {
   Workspace(const LayerSizes& sizes, bool low_memory, int64_t images,
             int64_t image_height, int64_t image_width);
 
-  // Room for so many workers.
-  void hire(int64_t workers);
+  // Makes scratch memory for so many workers.
+  void ensure_workers(int64_t count);
 
-  // What has one of the plan's places.
-  float* at(int64_t place) const { return memory.data() + place * capacity; }
+  // The array at one of the plan's offsets: [capacity] images.
+  float* at(int64_t offset) const { return memory.data() + offset * capacity; }
 
   int64_t capacity;  // images
   int64_t height, width;
-  std::vector<Planes> planes;  // of the norm layers' inputs, for one image
+  std::vector<ActivationShape> pre_norm_shapes;  // by norm layer, for one image
 
   // Activations and gradients.
-  PassPlan plan;
+  ActivationPlan plan;
   FloatBuffer memory;
 
-  // Kept from the forward to the backward pass beside norm layers' inputs: the
-  // norm layers' factors, which outputs of each block are positive, and which
-  // pixels were taken where the stem's output is pooled.
+  // Kept from the forward to the backward pass, beside pre-norm activations:
+  // the norm layers' factors, the masks of the ReLUs at the blocks' ends, and
+  // the pixels that max-pooling took.
   std::vector<NormState> norms;
-  std::vector<Buffer<uint8_t>> bits;
-  Buffer<uint8_t> winners;
+  std::vector<Buffer<uint8_t>> relu_masks;  // by block
+  Buffer<uint8_t> argmax;
 
   FloatBuffer block_offset;  // of a block's two norm layers together
-  SumSlots sums, shortcut_sums;
-  StemRecord stem;
+  PartialSums sums, shortcut_sums;
+  StemCache stem;
   std::vector<DirectLayer::Geometry> geometry;  // by norm layer
 
   std::vector<WorkerScratch> workers;
-  FloatBuffer shared, packed;  // see Crew
+  FloatBuffer shared_operand, packed_weights;  // see KernelContext
 };
 
-// Workspaces that are not in use. Several threads may ask at once.
+// Workspaces that no pass uses. Thread-safe.
 class WorkspacePool {
  public:
   // A workspace for these images, or none if none fits.
-  std::unique_ptr<Workspace> take(int64_t images, int64_t height,
-                                  int64_t width);
+  std::unique_ptr<Workspace> acquire(int64_t images, int64_t height,
+                                     int64_t width);
 
-  void give_back(std::unique_ptr<Workspace> workspace);
+  void release(std::unique_ptr<Workspace> workspace);
 
  private:
   std::mutex mutex_;

@@ -4,77 +4,83 @@
 #include <hwy/foreach_target.h>
 // clang-format on
 
-#include "engine/cpu/sources-inl.h"
+#include "engine/cpu/prologues-inl.h"
 #include "engine/cpu/winograd/winograd.h"
-#include "engine/cpu/winograd/winograd_lines-inl.h"
+#include "engine/cpu/winograd/winograd_transforms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
-// `corner` is the offset of the first input, at (row, column), which may lie
-// outside.
-template <class Lines, bool kInside, class Load>
-HWY_INLINE void transform_tile(const Load& input, const Planes& planes,
+// B^T d B of one tile, first down the columns of d, then along the rows of the
+// result. `corner` is the offset of the tile's first input, at (row, column),
+// which may lie outside the image unless kInside; `stride` is that of
+// positions.
+template <class Transform, bool kInside, class Load>
+HWY_INLINE void transform_tile(const Load& input, const ActivationShape& shape,
                                int64_t row, int64_t column, int64_t corner,
                                float* to, int64_t stride) {
-  using Down = typename Lines::Down;
-  using Across = typename Lines::Across;
-  Vec half[Down::kValues][Across::kReads];
-  for (int64_t j = 0; j < Across::kReads; ++j) {
-    Vec in[Down::kReads], out[Down::kValues];
-    const bool in_columns = column + j >= 0 && column + j < planes.width;
+  using Vertical = typename Transform::Vertical;
+  using Horizontal = typename Transform::Horizontal;
+  Vec half[Vertical::kPositions][Horizontal::kInputs];
+  for (int64_t j = 0; j < Horizontal::kInputs; ++j) {
+    Vec in[Vertical::kInputs], out[Vertical::kPositions];
+    const bool in_columns = column + j >= 0 && column + j < shape.width;
     SOTTA_UNROLL
-    for (int64_t i = 0; i < Down::kReads; ++i) {
-      const bool inside = in_columns && row + i >= 0 && row + i < planes.height;
+    for (int64_t i = 0; i < Vertical::kInputs; ++i) {
+      const bool inside = in_columns && row + i >= 0 && row + i < shape.height;
       in[i] = kInside || inside
-                  ? input(corner + (i * planes.width + j) * kBlock)
+                  ? input(corner + (i * shape.width + j) * kChannelBlock)
                   : zero();
     }
-    Down::inputs(in, out);
+    Vertical::input_transform(in, out);
     SOTTA_UNROLL
-    for (int64_t i = 0; i < Down::kValues; ++i)
+    for (int64_t i = 0; i < Vertical::kPositions; ++i)
       half[i][j] = out[i];
   }
-  for (int64_t i = 0; i < Down::kValues; ++i) {
-    Vec out[Across::kValues];
-    Across::inputs(half[i], out);
+  for (int64_t i = 0; i < Vertical::kPositions; ++i) {
+    Vec out[Horizontal::kPositions];
+    Horizontal::input_transform(half[i], out);
     SOTTA_UNROLL
-    for (int64_t j = 0; j < Across::kValues; ++j)
-      store(out[j], to + (Across::kValues * i + j) * stride);
+    for (int64_t j = 0; j < Horizontal::kPositions; ++j)
+      store(out[j], to + (Horizontal::kPositions * i + j) * stride);
   }
 }
 
-template <class Lines, class Input>
-HWY_INLINE void transform_block(Input input, const Planes& planes, Range tiles,
-                                int64_t channel, float* transformed) {
-  const int64_t stride = position_stride(tiles.size(), planes.channels);
+// All tiles of one vector of channels.
+template <class Transform, class Input>
+HWY_INLINE void transform_block(Input input, const ActivationShape& shape,
+                                Range tiles, int64_t channel,
+                                float* transformed) {
+  const int64_t stride = position_stride(tiles.size(), shape.channels);
   input.begin(channel);
   for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-    const TilePlace place(planes, step_in(Lines::kTiling), t);
-    const int64_t row = place.row - Lines::Down::kLead;
-    const int64_t column = place.column - Lines::Across::kLead;
-    const int64_t corner =
-        place.image * planes.image() + channel / kBlock * planes.plane() +
-        channel % kBlock + (row * planes.width + column) * kBlock;
-    float* to = transformed + (t - tiles.begin) * planes.channels + channel;
-    if (row >= 0 && row + Lines::Down::kReads <= planes.height && column >= 0 &&
-        column + Lines::Across::kReads <= planes.width)
-      transform_tile<Lines, true>(input, planes, row, column, corner, to,
-                                  stride);
+    const TileOrigin origin(shape, input_step(Transform::kTiling), t);
+    const int64_t row = origin.row - Transform::Vertical::kPadding;
+    const int64_t column = origin.column - Transform::Horizontal::kPadding;
+    const int64_t corner = origin.image * shape.image_size() +
+                           channel / kChannelBlock * shape.plane_size() +
+                           channel % kChannelBlock +
+                           (row * shape.width + column) * kChannelBlock;
+    float* to = transformed + (t - tiles.begin) * shape.channels + channel;
+    if (row >= 0 && row + Transform::Vertical::kInputs <= shape.height &&
+        column >= 0 && column + Transform::Horizontal::kInputs <= shape.width)
+      transform_tile<Transform, true>(input, shape, row, column, corner, to,
+                                      stride);
     else
-      transform_tile<Lines, false>(input, planes, row, column, corner, to,
-                                   stride);
+      transform_tile<Transform, false>(input, shape, row, column, corner, to,
+                                       stride);
   }
 }
 
-void input(Tiling tiling, const Source& source, const Planes& planes,
-           Range tiles, Range blocks, float* transformed) {
-  with_lines(tiling, [&](auto lines) HWY_ATTR {
-    with_source(source, [&](auto functor) HWY_ATTR {
-      for (int64_t c = blocks.begin * kBlock; c < blocks.end * kBlock;
-           c += kLanes)
-        transform_block<decltype(lines)>(functor, planes, tiles, c,
-                                         transformed);
+void input(Tiling tiling, const Prologue& prologue,
+           const ActivationShape& shape, Range tiles, Range blocks,
+           float* transformed) {
+  with_transform(tiling, [&](auto transform) HWY_ATTR {
+    with_prologue(prologue, [&](auto functor) HWY_ATTR {
+      for (int64_t c = blocks.begin * kChannelBlock;
+           c < blocks.end * kChannelBlock; c += kLanes)
+        transform_block<decltype(transform)>(functor, shape, tiles, c,
+                                             transformed);
     });
   });
 }
@@ -87,10 +93,11 @@ namespace sotta::engine {
 
 HWY_EXPORT(input);
 
-void winograd_input(Tiling tiling, const Source& source, const Planes& planes,
-                    Range tiles, Range blocks, float* transformed) {
+void winograd_input(Tiling tiling, const Prologue& prologue,
+                    const ActivationShape& shape, Range tiles, Range blocks,
+                    float* transformed) {
   HWY_DYNAMIC_DISPATCH(input)
-  (tiling, source, planes, tiles, blocks, transformed);
+  (tiling, prologue, shape, tiles, blocks, transformed);
 }
 
 }  // namespace sotta::engine

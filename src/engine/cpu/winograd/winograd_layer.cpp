@@ -1,3 +1,25 @@
+// The schedule of a Winograd convolution: transform tiles, multiply position by
+// position, transform back. There are two ways to share the work out.
+//
+// Image-parallel, for narrow layers, whose packed weights fit every core's
+// cache. A task is some images; its worker goes through their tiles, 24 at a
+// time, in three steps, without waiting for others:
+//
+//   tiles of image n -> scratch.operand -> x weights, panel by panel
+//                       [position][24][inputs]  -> scratch.product -> epilogue
+//
+// Output-parallel, for wide layers. All workers take the same tiles, up to 128:
+// first a task is a block of input channels to transform, then, when all of
+// these are done, a panel of outputs to multiply and transform back. So each
+// core reads only its own panels of the weights:
+//
+//   tiles -> shared_operand -> worker 0: x panel 0 -> product -> epilogue
+//            (by all)          worker 1: x panel 1 -> product -> epilogue
+//
+// Weights are packed by panels of kOutputPanel outputs: of panel g all
+// positions, the convolution's first, then the shortcut's one.
+//
+//   packed  [panels][positions][panel / 16][inputs][16]
 #include "engine/cpu/winograd/winograd_layer.h"
 
 #include <algorithm>
@@ -7,143 +29,154 @@ namespace {
 
 using Direction = WinogradLayer::Direction;
 
-// Transformed weights beyond this stay in no core's cache: then all workers
-// take the same tiles, many, and each multiplies them for outputs of its own.
+// Up to this size packed weights stay in a core's cache, and layers run
+// image-parallel.
 constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB
 
-// Transformed weights beyond this are not kept: those of ResNet18's last stage
-// would take as much memory as all activations. A worker makes them on the way,
-// for few enough inputs at a time to find them near by: 1.2 MB. Wide tiles have
-// more, so such layers do without.
+// Larger packed weights are not kept: those of ResNet18's last stage would take
+// as much memory as all activations. A worker packs them on the fly, for so few
+// inputs at a time that they are still in its cache when it multiplies: 1.2 MB.
+// F(4x8, 3x3) has more weights, so such layers do without.
 constexpr int64_t kKeptWeights = 3 << 20;  // numbers of 6x6 kernels: 12 MB
-constexpr int64_t kInputsPacked = 128;
+constexpr int64_t kInputsAtOnce = 128;
 
-bool are_kept(const ConvShape& shape) {
-  return shape.inputs * shape.outputs * packed_positions(Tiling::kSame) <=
+bool may_keep_packed(const ConvShape& shape) {
+  return shape.inputs * shape.outputs * packed_positions(Tiling::kF4x4) <=
          kKeptWeights;
 }
 
-// Tiles that a worker who goes apart takes at once, and workers who go
-// together: with a stride of 2 fewer, for more products of each. Wide ones have
-// more too, but of an image there are half as many.
-constexpr int64_t kTilesApart = 24;
-constexpr int64_t tiles_together(Tiling tiling) {
-  return tiling == Tiling::kSame || tiling == Tiling::kWide ? 128 : 64;
+// Tiles that are transformed at a time. With stride 2 fewer, since they have 81
+// positions instead of 36. Wide ones have 60, but an image has half as many.
+constexpr int64_t kImageParallelTiles = 24;
+constexpr int64_t output_parallel_tiles(Tiling tiling) {
+  return tiling == Tiling::kF4x4 || tiling == Tiling::kF4x8 ? 128 : 64;
 }
 
-// Images of one piece of work.
-int64_t images_at_once(int64_t tiles_per_image) {
+// Images of an image-parallel task.
+int64_t images_per_task(int64_t tiles_per_image) {
   return std::max<int64_t>(1, 32 / tiles_per_image);
 }
 
-int64_t pieces_of(int64_t whole, int64_t piece) {
-  return (whole + piece - 1) / piece;
+// Parts of `size`, of which the last may be smaller.
+int64_t part_count(int64_t whole, int64_t size) {
+  return (whole + size - 1) / size;
 }
 
-Range piece_of(Range whole, int64_t piece, int64_t index) {
-  const int64_t first = whole.begin + index * piece;
-  return {first, std::min(first + piece, whole.end)};
+Range part_of(Range whole, int64_t size, int64_t index) {
+  const int64_t first = whole.begin + index * size;
+  return {first, std::min(first + size, whole.end)};
 }
 
-int64_t weights_of(const Direction& direction) {
+int64_t packed_size(const Direction& direction) {
   return direction.inputs * direction.outputs *
          packed_positions(direction.main.tiling);
 }
 
-void reserve(SumSlots* sums, int64_t slots, int64_t channels) {
+void reserve(PartialSums* sums, int64_t slots, int64_t channels) {
   if (sums) sums->reserve(slots, channels);
 }
 
-void total(SumSlots* sums, int64_t slots, int64_t channels) {
+void total(PartialSums* sums, int64_t slots, int64_t channels) {
   if (sums) sums->total(slots, channels);
 }
 
-// Transformed weights of some positions, inputs and outputs, `stride` from
-// position to position.
-struct Packed {
+// Packed weights of some positions and inputs, and of a panel of outputs;
+// `stride` numbers from position to position.
+struct PackedWeights {
   Range positions;
   Range inputs;
   const float* weights = nullptr;
   int64_t stride = 0;
 };
 
-// One call's fixed facts, and its steps for some tiles.
-struct Job {
+// One call of a layer: its sizes, and the steps for some tiles.
+struct LayerRun {
   const ConvCall& call;
-  const Crew& crew;
+  const KernelContext& context;
   const Direction& direction;
 
   int64_t inputs() const { return direction.inputs; }
   int64_t outputs() const { return direction.outputs; }
-  int64_t groups(int64_t width) const { return pieces_of(outputs(), width); }
-  Range group(int64_t width, int64_t index) const {
-    return piece_of({0, outputs()}, width, index);
+  int64_t panels(int64_t width) const { return part_count(outputs(), width); }
+  Range panel(int64_t width, int64_t index) const {
+    return part_of({0, outputs()}, width, index);
   }
   Tiling tiling() const { return direction.main.tiling; }
-  int64_t products() const {
+  int64_t product_count() const {
     return static_cast<int64_t>(direction.products.size());
   }
-  int64_t tiles_per_image() const {
-    return tiles_of_image(call.input, step_in(tiling()));
+  int64_t image_tiles() const {
+    return tiles_per_image(call.input, input_step(tiling()));
   }
 
-  void ensure_left(FloatBuffer& left, int64_t tiles) const {
-    ensure(left, direction.lefts * position_stride(tiles, inputs()));
+  void reserve_transformed(FloatBuffer& transformed, int64_t tiles) const {
+    ensure_size(transformed,
+                direction.left_operands * position_stride(tiles, inputs()));
   }
-  void ensure_right(FloatBuffer& right, int64_t tiles, int64_t width) const {
-    ensure(right,
-           products() * position_stride(tiles, std::min(width, outputs())));
+  void reserve_products(FloatBuffer& products, int64_t tiles,
+                        int64_t width) const {
+    ensure_size(
+        products,
+        product_count() * position_stride(tiles, std::min(width, outputs())));
   }
 
-  void read(Range tiles, Range blocks, float* left) const {
-    winograd_input(tiling(), call.source, call.input, tiles, blocks, left);
+  // The first step: the left operands of some tiles and channel blocks.
+  void transform_input(Range tiles, Range blocks, float* transformed) const {
+    winograd_input(tiling(), call.prologue, call.input, tiles, blocks,
+                   transformed);
     const int64_t own = positions_of(tiling());
-    if (own < direction.lefts)
-      winograd_input(Tiling::kPlain, call.shortcut_source, call.input, tiles,
-                     blocks,
-                     left + own * position_stride(tiles.size(), inputs()));
+    if (own < direction.left_operands)
+      winograd_input(
+          Tiling::kIdentity, call.shortcut_prologue, call.input, tiles, blocks,
+          transformed + own * position_stride(tiles.size(), inputs()));
   }
 
-  // What some weights add to one position's product of some outputs.
+  // The second step, of one product: its terms whose weights are in `packed`,
+  // for `columns` outputs. The first inputs of the first term overwrite the
+  // product, all others add to it.
   void multiply(int64_t index, int64_t tiles, int64_t columns,
-                const Packed& packed, const float* left, float* right) const {
+                const PackedWeights& packed, const float* transformed,
+                float* products) const {
     const auto& product = direction.products[static_cast<size_t>(index)];
     for (int64_t i = 0; i < product.count; ++i) {
       const auto& term = product.terms[i];
-      const int64_t position = term.weights - packed.positions.begin;
+      const int64_t position = term.right_operand - packed.positions.begin;
       if (position < 0 || position >= packed.positions.size()) continue;
-      const bool add = i > 0 || packed.inputs.begin > 0;
-      winograd_multiply({tiles, packed.inputs.size(), columns, inputs(), add},
-                        left + term.left * position_stride(tiles, inputs()) +
-                            packed.inputs.begin,
-                        packed.weights + position * packed.stride,
-                        right + index * position_stride(tiles, columns));
+      const bool accumulate = i > 0 || packed.inputs.begin > 0;
+      winograd_gemm(
+          {tiles, packed.inputs.size(), columns, inputs(), accumulate},
+          transformed + term.left_operand * position_stride(tiles, inputs()) +
+              packed.inputs.begin,
+          packed.weights + position * packed.stride,
+          products + index * position_stride(tiles, columns));
     }
   }
-  void multiply_all(int64_t tiles, int64_t columns, const Packed& packed,
-                    const float* left, float* right) const {
-    for (int64_t p = 0; p < products(); ++p)
-      multiply(p, tiles, columns, packed, left, right);
+  void multiply_all(int64_t tiles, int64_t columns, const PackedWeights& packed,
+                    const float* transformed, float* products) const {
+    for (int64_t p = 0; p < product_count(); ++p)
+      multiply(p, tiles, columns, packed, transformed, products);
   }
 
-  // The call's sinks with slots of their own.
-  struct Sinks {
-    Sink main, shortcut;
+  // The call's epilogues, with the sums of one task.
+  struct Epilogues {
+    Epilogue main, shortcut;
   };
-  Sinks sinks_of(int64_t slot) const {
-    return {
-        with_slot(call.sink, call.sums, slot, call.output),
-        with_slot(call.shortcut_sink, call.shortcut_sums, slot, call.output)};
+  Epilogues epilogues_of(int64_t task) const {
+    return {task_epilogue(call.epilogue, call.sums, task, call.output),
+            task_epilogue(call.shortcut_epilogue, call.shortcut_sums, task,
+                          call.output)};
   }
 
-  void write(const Sinks& sinks, Range tiles, Range group,
-             const float* right) const {
-    winograd_output(tiling(), sinks.main, call.output, tiles, group, right);
+  // The third step, of a panel of outputs.
+  void transform_output(const Epilogues& epilogues, Range tiles, Range panel,
+                        const float* products) const {
+    winograd_output(tiling(), epilogues.main, call.output, tiles, panel,
+                    products);
     const int64_t own = positions_of(tiling());
-    if (own < products())
+    if (own < product_count())
       winograd_output(
-          Tiling::kPlain, sinks.shortcut, call.output, tiles, group,
-          right + own * position_stride(tiles.size(), group.size()));
+          Tiling::kIdentity, epilogues.shortcut, call.output, tiles, panel,
+          products + own * position_stride(tiles.size(), panel.size()));
   }
 
   void reserve_slots(int64_t slots) const {
@@ -156,7 +189,7 @@ struct Job {
   }
 };
 
-// A shortcut's transformed weights come behind the others.
+// Positions of packed weights.
 Range main_positions(const Direction& direction) {
   return {0, packed_positions(direction.main.tiling)};
 }
@@ -165,171 +198,178 @@ Range shortcut_positions(const Direction& direction) {
   return {first, first + (direction.shortcut.weights ? 1 : 0)};
 }
 
-// The weights of a group of outputs.
-int64_t group_size(const Direction& direction) {
+// Numbers of one panel of packed weights.
+int64_t packed_panel_size(const Direction& direction) {
   return shortcut_positions(direction).end *
-         packed_stride(direction.inputs, kGroup);
+         packed_stride(direction.inputs, kOutputPanel);
 }
 
-// Transforms all weights.
-void pack_groups(const Job& job, FloatBuffer& packed) {
-  const Direction& direction = job.direction;
-  const Range inputs{0, job.inputs()};
-  ensure(packed, job.groups(kGroup) * group_size(direction));
-  job.crew.run(job.groups(kGroup), [&](int64_t g, int64_t) {
-    const Range group = job.group(kGroup, g);
-    float* to = packed.data() + g * group_size(direction);
-    pack_winograd(direction.main, group, inputs, to);
+// Packs all weights, a task for each panel.
+void pack_all(const LayerRun& run, FloatBuffer& packed) {
+  const Direction& direction = run.direction;
+  const Range inputs{0, run.inputs()};
+  ensure_size(packed, run.panels(kOutputPanel) * packed_panel_size(direction));
+  run.context.run(run.panels(kOutputPanel), [&](int64_t g, int64_t) {
+    const Range panel = run.panel(kOutputPanel, g);
+    float* to = packed.data() + g * packed_panel_size(direction);
+    pack_winograd_weights(direction.main, panel, inputs, to);
     if (direction.shortcut.weights)
-      pack_winograd(direction.shortcut, group, inputs,
-                    to + main_positions(direction).end *
-                             packed_stride(inputs.end, group.size()));
+      pack_winograd_weights(direction.shortcut, panel, inputs,
+                            to + main_positions(direction).end *
+                                     packed_stride(inputs.end, panel.size()));
   });
 }
 
-// Of these, what belongs to some outputs of one group.
-Packed packed_of(const Job& job, const float* weights, Range outputs) {
-  const int64_t index = outputs.begin / kGroup;
-  return {{0, shortcut_positions(job.direction).end},
-          {0, job.inputs()},
-          weights + index * group_size(job.direction) +
-              outputs.begin % kGroup * job.inputs(),
-          packed_stride(job.inputs(), job.group(kGroup, index).size())};
+// Of these, the weights of some outputs, all of one panel.
+PackedWeights packed_of(const LayerRun& run, const float* weights,
+                        Range outputs) {
+  const int64_t index = outputs.begin / kOutputPanel;
+  return {{0, shortcut_positions(run.direction).end},
+          {0, run.inputs()},
+          weights + index * packed_panel_size(run.direction) +
+              outputs.begin % kOutputPanel * run.inputs(),
+          packed_stride(run.inputs(), run.panel(kOutputPanel, index).size())};
 }
 
-// Every worker takes its own images through all three steps.
-void run_apart(const Job& job, const float* weights) {
-  const int64_t images = job.call.input.images;
-  const int64_t per_image = job.tiles_per_image();
-  const int64_t share = images_at_once(per_image);
-  const int64_t pieces = pieces_of(images, share);
-  job.reserve_slots(pieces);
-  for (int64_t i = 0; i < job.crew.threads; ++i) {
-    job.ensure_left(job.crew.scratch[i].left, kTilesApart);
-    job.ensure_right(job.crew.scratch[i].right, kTilesApart, kGroup);
+void run_image_parallel(const LayerRun& run, const float* weights) {
+  const int64_t images = run.call.input.images;
+  const int64_t per_image = run.image_tiles();
+  const int64_t size = images_per_task(per_image);
+  const int64_t tasks = part_count(images, size);
+  run.reserve_slots(tasks);
+  for (int64_t i = 0; i < run.context.threads; ++i) {
+    run.reserve_transformed(run.context.scratch[i].operand,
+                            kImageParallelTiles);
+    run.reserve_products(run.context.scratch[i].product, kImageParallelTiles,
+                         kOutputPanel);
   }
-  job.crew.run(pieces, [&](int64_t piece, int64_t worker) {
-    const Range mine = piece_of({0, images}, share, piece);
-    if (job.call.prepare) job.call.prepare(mine);
-    const Job::Sinks sinks = job.sinks_of(piece);
-    float* left = job.crew.scratch[worker].left.data();
-    float* right = job.crew.scratch[worker].right.data();
+  run.context.run(tasks, [&](int64_t task, int64_t worker) {
+    const Range mine = part_of({0, images}, size, task);
+    if (run.call.prepare) run.call.prepare(mine);
+    const LayerRun::Epilogues epilogues = run.epilogues_of(task);
+    float* transformed = run.context.scratch[worker].operand.data();
+    float* products = run.context.scratch[worker].product.data();
     const Range all{mine.begin * per_image, mine.end * per_image};
-    for (int64_t i = 0; i < pieces_of(all.size(), kTilesApart); ++i) {
-      const Range tiles = piece_of(all, kTilesApart, i);
-      job.read(tiles, {0, blocks_of(job.inputs())}, left);
-      for (int64_t g = 0; g < job.groups(kGroup); ++g) {
-        const Range group = job.group(kGroup, g);
-        job.multiply_all(tiles.size(), group.size(),
-                         packed_of(job, weights, group), left, right);
-        job.write(sinks, tiles, group, right);
+    for (int64_t i = 0; i < part_count(all.size(), kImageParallelTiles); ++i) {
+      const Range tiles = part_of(all, kImageParallelTiles, i);
+      run.transform_input(tiles, {0, channel_blocks_of(run.inputs())},
+                          transformed);
+      for (int64_t g = 0; g < run.panels(kOutputPanel); ++g) {
+        const Range panel = run.panel(kOutputPanel, g);
+        run.multiply_all(tiles.size(), panel.size(),
+                         packed_of(run, weights, panel), transformed, products);
+        run.transform_output(epilogues, tiles, panel, products);
       }
     }
   });
-  job.total_slots(pieces);
+  run.total_slots(tasks);
 }
 
-// Multiplies for a group of outputs with weights that are made on the way, the
-// convolution's or the shortcut's; the memory is asked for the next meanwhile.
-void pack_and_multiply(const Job& job, const WinogradWeights& from,
-                       Range positions, int64_t tiles, Range group,
+// Multiplies for a panel of outputs with weights that are packed on the fly,
+// the convolution's or the shortcut's, for some inputs after the other. The
+// weights for the next inputs are prefetched meanwhile.
+void pack_and_multiply(const LayerRun& run, const WinogradWeights& from,
+                       Range positions, int64_t tiles, Range panel,
                        const WorkerScratch& scratch) {
-  float* weights = scratch.left.data();
-  const Range all{0, job.inputs()};
-  for (int64_t i = 0; i < pieces_of(all.end, kInputsPacked); ++i) {
-    const Range inputs = piece_of(all, kInputsPacked, i);
-    const Range next = piece_of(all, kInputsPacked, i + 1);
-    pack_winograd(from, group, inputs, weights);
-    const Packed packed{positions, inputs, weights,
-                        packed_stride(inputs.size(), group.size())};
-    for (int64_t p = 0; p < job.products(); ++p) {
-      prefetch_winograd(from, group, next, p, job.products());
-      job.multiply(p, tiles, group.size(), packed, job.crew.shared->data(),
-                   scratch.right.data());
+  float* weights = scratch.operand.data();
+  const Range all{0, run.inputs()};
+  for (int64_t i = 0; i < part_count(all.end, kInputsAtOnce); ++i) {
+    const Range inputs = part_of(all, kInputsAtOnce, i);
+    const Range next = part_of(all, kInputsAtOnce, i + 1);
+    pack_winograd_weights(from, panel, inputs, weights);
+    const PackedWeights packed{positions, inputs, weights,
+                               packed_stride(inputs.size(), panel.size())};
+    for (int64_t p = 0; p < run.product_count(); ++p) {
+      prefetch_winograd_weights(from, panel, next, p, run.product_count());
+      run.multiply(p, tiles, panel.size(), packed,
+                   run.context.shared_operand->data(), scratch.product.data());
     }
   }
 }
 
-void multiply_group(const Job& job, const float* kept, int64_t tiles,
-                    Range group, const WorkerScratch& scratch) {
-  const Direction& direction = job.direction;
+// `kept`: packed weights; null: they are packed on the fly.
+void multiply_panel(const LayerRun& run, const float* kept, int64_t tiles,
+                    Range panel, const WorkerScratch& scratch) {
+  const Direction& direction = run.direction;
   if (kept)
-    return job.multiply_all(tiles, group.size(), packed_of(job, kept, group),
-                            job.crew.shared->data(), scratch.right.data());
-  pack_and_multiply(job, direction.main, main_positions(direction), tiles,
-                    group, scratch);
+    return run.multiply_all(tiles, panel.size(), packed_of(run, kept, panel),
+                            run.context.shared_operand->data(),
+                            scratch.product.data());
+  pack_and_multiply(run, direction.main, main_positions(direction), tiles,
+                    panel, scratch);
   if (direction.shortcut.weights)
-    pack_and_multiply(job, direction.shortcut, shortcut_positions(direction),
-                      tiles, group, scratch);
+    pack_and_multiply(run, direction.shortcut, shortcut_positions(direction),
+                      tiles, panel, scratch);
 }
 
-// Outputs of a group: fewer where some workers would have none otherwise.
-int64_t group_width(int64_t outputs, int64_t workers) {
-  int64_t width = kGroup;
-  while (width > kBlock && pieces_of(outputs, width) < workers)
+// Outputs of a task: fewer than a panel where workers would have none
+// otherwise.
+int64_t panel_width(int64_t outputs, int64_t workers) {
+  int64_t width = kOutputPanel;
+  while (width > kChannelBlock && part_count(outputs, width) < workers)
     width /= 2;
   return width;
 }
 
-// Workers read some tiles together; then each takes groups of outputs, with the
-// `kept` weights if there are any.
-void run_together(const Job& job, const float* kept) {
-  const Crew& crew = job.crew;
-  const int64_t images = job.call.input.images;
-  if (job.call.prepare)
-    crew.run(images, [&](int64_t image, int64_t) {
-      job.call.prepare({image, image + 1});
+// `kept` as in multiply_panel().
+void run_output_parallel(const LayerRun& run, const float* kept) {
+  const KernelContext& context = run.context;
+  const int64_t images = run.call.input.images;
+  if (run.call.prepare)
+    context.run(images, [&](int64_t image, int64_t) {
+      run.call.prepare({image, image + 1});
     });
-  const Range all{0, images * job.tiles_per_image()};
-  const int64_t most = std::min(all.end, tiles_together(job.tiling()));
-  const int64_t pieces = pieces_of(all.end, most);
-  const int64_t width = group_width(job.outputs(), crew.threads);
-  job.reserve_slots(pieces);
-  job.ensure_left(*crew.shared, most);
-  for (int64_t i = 0; i < crew.threads; ++i) {
+  const Range all{0, images * run.image_tiles()};
+  const int64_t most = std::min(all.end, output_parallel_tiles(run.tiling()));
+  const int64_t steps = part_count(all.end, most);
+  const int64_t width = panel_width(run.outputs(), context.threads);
+  run.reserve_slots(steps);
+  run.reserve_transformed(*context.shared_operand, most);
+  for (int64_t i = 0; i < context.threads; ++i) {
     if (!kept)
-      ensure(crew.scratch[i].left, main_positions(job.direction).end *
-                                       packed_stride(kInputsPacked, width));
-    job.ensure_right(crew.scratch[i].right, most, width);
+      ensure_size(context.scratch[i].operand,
+                  main_positions(run.direction).end *
+                      packed_stride(kInputsAtOnce, width));
+    run.reserve_products(context.scratch[i].product, most, width);
   }
-  for (int64_t i = 0; i < pieces; ++i) {
-    const Range tiles = piece_of(all, most, i);
-    const Job::Sinks sinks = job.sinks_of(i);
-    crew.run(blocks_of(job.inputs()), [&](int64_t block, int64_t) {
-      job.read(tiles, {block, block + 1}, crew.shared->data());
+  for (int64_t i = 0; i < steps; ++i) {
+    const Range tiles = part_of(all, most, i);
+    const LayerRun::Epilogues epilogues = run.epilogues_of(i);
+    context.run(channel_blocks_of(run.inputs()), [&](int64_t block, int64_t) {
+      run.transform_input(tiles, {block, block + 1},
+                          context.shared_operand->data());
     });
-    crew.run(job.groups(width), [&](int64_t g, int64_t worker) {
-      const Range group = job.group(width, g);
-      const WorkerScratch& scratch = crew.scratch[worker];
-      multiply_group(job, kept, tiles.size(), group, scratch);
-      job.write(sinks, tiles, group, scratch.right.data());
+    context.run(run.panels(width), [&](int64_t g, int64_t worker) {
+      const Range panel = run.panel(width, g);
+      const WorkerScratch& scratch = context.scratch[worker];
+      multiply_panel(run, kept, tiles.size(), panel, scratch);
+      run.transform_output(epilogues, tiles, panel, scratch.product.data());
     });
   }
-  job.total_slots(pieces);
+  run.total_slots(steps);
 }
 
-// The products of the convolution itself.
-void plan(Direction& direction) {
+// The products of the convolution itself, one for each position.
+void plan_products(Direction& direction) {
   const Tiling tiling = direction.main.tiling;
   direction.inputs =
       direction.main.backward ? direction.main.outputs : direction.main.inputs;
   direction.outputs =
       direction.main.backward ? direction.main.inputs : direction.main.outputs;
-  direction.lefts = positions_of(tiling);
+  direction.left_operands = positions_of(tiling);
   for (int64_t p = 0; p < positions_of(tiling); ++p)
     direction.products.push_back({{{p, packed_position(tiling, p)}, {}}, 1});
 }
 
-// Those of the shortcut, whose packed weights come after the others: forward it
-// reads what the middle taps read, backward it adds to what these give.
+// Those of the shortcut, see WinogradLayer::Direction.
 void plan_shortcut(Direction& direction) {
   const Tiling tiling = direction.main.tiling;
   const int64_t weights = packed_positions(tiling);
-  for (int64_t p = 0; p < positions_of(Tiling::kPlain); ++p) {
+  for (int64_t p = 0; p < positions_of(Tiling::kIdentity); ++p) {
     const int64_t middle = middle_position(p);
     if (direction.main.backward) {
       auto& product = direction.products[static_cast<size_t>(middle)];
-      product.terms[1] = {direction.lefts++, weights};
+      product.terms[1] = {direction.left_operands++, weights};
       product.count = 2;
     } else {
       direction.products.push_back({{{middle, weights}, {}}, 1});
@@ -337,57 +377,60 @@ void plan_shortcut(Direction& direction) {
   }
 }
 
-// Whether wide tiles have fewer products: not at widths of up to 4, 9 to 12 and
-// 17 to 20, where half of the last one is empty.
-bool wide_pays(const Planes& input) {
+// Whether F(4x8, 3x3) has fewer products than F(4x4, 3x3): not at widths of up
+// to 4, 9 to 12 and 17 to 20, where half of the last wide tile is empty.
+bool f4x8_pays(const ActivationShape& input) {
   const auto products = [&](Tiling tiling) {
-    return positions_of(tiling) * tiles_of_image(input, step_in(tiling));
+    return positions_of(tiling) * tiles_per_image(input, input_step(tiling));
   };
-  return products(Tiling::kWide) < products(Tiling::kSame);
+  return products(Tiling::kF4x8) < products(Tiling::kF4x4);
 }
 
 }  // namespace
 
 WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
-                             bool keep_transformed)
-    : keep_(keep_transformed && are_kept(shape)) {
+                             bool keep_packed)
+    : keep_packed_(keep_packed && may_keep_packed(shape)) {
   const bool strided = shape.stride > 1;
   const auto prepare = [&](Direction& direction, Tiling tiling, bool backward) {
     direction.main = {weights.main, shape.outputs, shape.inputs, tiling,
                       backward};
-    plan(direction);
+    plan_products(direction);
     if (!weights.shortcut) return;
     direction.shortcut = {weights.shortcut, shape.outputs, shape.inputs,
-                          Tiling::kPlain, backward};
+                          Tiling::kIdentity, backward};
     plan_shortcut(direction);
   };
-  prepare(forward_, strided ? Tiling::kHalving : Tiling::kSame, false);
-  prepare(backward_, strided ? Tiling::kDoubling : Tiling::kSame, true);
-  // With keep_transformed off too: the same bits come out.
-  if (!strided && are_kept(shape)) prepare(wide_backward_, Tiling::kWide, true);
+  prepare(forward_, strided ? Tiling::kStride2 : Tiling::kF4x4, false);
+  prepare(backward_, strided ? Tiling::kStride2Backward : Tiling::kF4x4, true);
+  // Whether weights are kept must not change the bits: F(4x8, 3x3) is taken
+  // with keep_packed off too.
+  if (!strided && may_keep_packed(shape))
+    prepare(wide_backward_, Tiling::kF4x8, true);
 }
 
-void WinogradLayer::backward(const ConvCall& call, const Crew& crew) const {
-  const bool wide = !wide_backward_.products.empty() && wide_pays(call.input);
-  run(call, crew, wide ? wide_backward_ : backward_);
+void WinogradLayer::backward(const ConvCall& call,
+                             const KernelContext& context) const {
+  const bool wide = !wide_backward_.products.empty() && f4x8_pays(call.input);
+  convolve(call, context, wide ? wide_backward_ : backward_);
 }
 
-void WinogradLayer::run(const ConvCall& call, const Crew& crew,
-                        const Direction& direction) const {
-  const Job job{call, crew, direction};
-  const bool apart = weights_of(direction) <= kCachedWeights;
+void WinogradLayer::convolve(const ConvCall& call, const KernelContext& context,
+                             const Direction& direction) const {
+  const LayerRun run{call, context, direction};
+  const bool image_parallel = packed_size(direction) <= kCachedWeights;
   const float* weights = nullptr;
-  if (keep_) {
-    std::call_once(direction.once, [&] { pack_groups(job, direction.packed); });
+  if (keep_packed_) {
+    std::call_once(direction.once, [&] { pack_all(run, direction.packed); });
     weights = direction.packed.data();
-  } else if (apart) {
-    pack_groups(job, *crew.packed);
-    weights = crew.packed->data();
+  } else if (image_parallel) {
+    pack_all(run, *context.packed_weights);
+    weights = context.packed_weights->data();
   }
-  if (apart)
-    run_apart(job, weights);
+  if (image_parallel)
+    run_image_parallel(run, weights);
   else
-    run_together(job, weights);
+    run_output_parallel(run, weights);
 }
 
 }  // namespace sotta::engine

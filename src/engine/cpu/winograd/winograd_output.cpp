@@ -6,81 +6,93 @@
 
 #include <hwy/cache_control.h>
 
-#include "engine/cpu/sinks-inl.h"
+#include "engine/cpu/epilogues-inl.h"
 #include "engine/cpu/winograd/winograd.h"
-#include "engine/cpu/winograd/winograd_lines-inl.h"
+#include "engine/cpu/winograd/winograd_transforms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
-// Hands the outputs of one tile to `sink`, those outside the image excepted.
-template <class Lines, class Output>
-HWY_INLINE void untransform_tile(Output& sink, const Planes& planes,
-                                 const TilePlace& place, int64_t corner,
-                                 const float* from, int64_t stride) {
-  using Down = typename Lines::Down;
-  using Across = typename Lines::Across;
-  Vec half[Down::kWrites][Across::kValues];
-  for (int64_t j = 0; j < Across::kValues; ++j) {
-    Vec in[Down::kValues], out[Down::kWrites];
+// A^T m A of one tile m, first down the columns, then along the rows. Applies
+// the epilogue to the outputs that lie in the image; `corner` is the offset of
+// the first.
+template <class Transform, class Output>
+HWY_INLINE void transform_output_tile(Output& epilogue,
+                                      const ActivationShape& shape,
+                                      const TileOrigin& origin, int64_t corner,
+                                      const float* from, int64_t stride) {
+  using Vertical = typename Transform::Vertical;
+  using Horizontal = typename Transform::Horizontal;
+  Vec half[Vertical::kOutputs][Horizontal::kPositions];
+  for (int64_t j = 0; j < Horizontal::kPositions; ++j) {
+    Vec in[Vertical::kPositions], out[Vertical::kOutputs];
     SOTTA_UNROLL
-    for (int64_t i = 0; i < Down::kValues; ++i)
-      in[i] = load(from + (Across::kValues * i + j) * stride);
-    Down::outputs(in, out);
+    for (int64_t i = 0; i < Vertical::kPositions; ++i)
+      in[i] = load(from + (Horizontal::kPositions * i + j) * stride);
+    Vertical::output_transform(in, out);
     SOTTA_UNROLL
-    for (int64_t i = 0; i < Down::kWrites; ++i)
+    for (int64_t i = 0; i < Vertical::kOutputs; ++i)
       half[i][j] = out[i];
   }
-  constexpr int64_t kRows = Down::kWrites, kColumns = Across::kWrites;
-  const int64_t rows = HWY_MIN(kRows, planes.height - place.row);
-  const int64_t columns = HWY_MIN(kColumns, planes.width - place.column);
+  // A tile at the right or lower edge may reach beyond the image.
+  constexpr int64_t kRows = Vertical::kOutputs, kColumns = Horizontal::kOutputs;
+  const int64_t rows = HWY_MIN(kRows, shape.height - origin.row);
+  const int64_t columns = HWY_MIN(kColumns, shape.width - origin.column);
   for (int64_t i = 0; i < rows; ++i) {
     Vec out[kColumns];
-    Across::outputs(half[i], out);
-    const int64_t offset = corner + i * planes.width * kBlock;
+    Horizontal::output_transform(half[i], out);
+    const int64_t offset = corner + i * shape.width * kChannelBlock;
     if (columns == kColumns) {
       SOTTA_UNROLL
       for (int64_t j = 0; j < kColumns; ++j)
-        sink(offset + j * kBlock, out[j]);
+        epilogue(offset + j * kChannelBlock, out[j]);
     } else {
       for (int64_t j = 0; j < columns; ++j)
-        sink(offset + j * kBlock, out[j]);
+        epilogue(offset + j * kChannelBlock, out[j]);
     }
   }
 }
 
-template <class Lines, class Output>
-HWY_INLINE void untransform_block(Output sink, const Planes& planes,
-                                  Range tiles, Range group, int64_t channel,
-                                  const float* products) {
-  constexpr int64_t kTiles =
-      kOutputsPerSum / (Lines::Down::kWrites * Lines::Across::kWrites);
-  const int64_t stride = position_stride(tiles.size(), group.size());
-  const float* from = products +
-                      (channel - group.begin) / kBlock * tiles.size() * kBlock +
-                      channel % kBlock;
+// All tiles of one vector of channels, in groups of tiles whose sums fit in
+// float (kOutputsPerSum).
+template <class Transform, class Output>
+HWY_INLINE void transform_output_block(Output epilogue,
+                                       const ActivationShape& shape,
+                                       Range tiles, Range panel,
+                                       int64_t channel, const float* products) {
+  constexpr int64_t kTiles = kOutputsPerSum / (Transform::Vertical::kOutputs *
+                                               Transform::Horizontal::kOutputs);
+  const int64_t stride = position_stride(tiles.size(), panel.size());
+  const float* from =
+      products +
+      (channel - panel.begin) / kChannelBlock * tiles.size() * kChannelBlock +
+      channel % kChannelBlock;
   for (int64_t first = tiles.begin; first < tiles.end; first += kTiles) {
-    sink.begin(channel);
+    epilogue.begin(channel);
     const int64_t last = HWY_MIN(first + kTiles, tiles.end);
     for (int64_t t = first; t < last; ++t) {
-      const TilePlace place(planes, step_out(Lines::kTiling), t);
+      const TileOrigin origin(shape, output_step(Transform::kTiling), t);
       const int64_t corner =
-          place.image * planes.image() + channel / kBlock * planes.plane() +
-          channel % kBlock + (place.row * planes.width + place.column) * kBlock;
-      untransform_tile<Lines>(sink, planes, place, corner,
-                              from + (t - tiles.begin) * kBlock, stride);
+          origin.image * shape.image_size() +
+          channel / kChannelBlock * shape.plane_size() +
+          channel % kChannelBlock +
+          (origin.row * shape.width + origin.column) * kChannelBlock;
+      transform_output_tile<Transform>(epilogue, shape, origin, corner,
+                                       from + (t - tiles.begin) * kChannelBlock,
+                                       stride);
     }
-    sink.end(channel);
+    epilogue.end(channel);
   }
 }
 
-void output(Tiling tiling, const Sink& sink, const Planes& planes, Range tiles,
-            Range group, const float* products) {
-  with_lines(tiling, [&](auto lines) HWY_ATTR {
-    with_sink(sink, [&](auto functor) HWY_ATTR {
-      for (int64_t c = group.begin; c < group.end; c += kLanes)
-        untransform_block<decltype(lines)>(functor, planes, tiles, group, c,
-                                           products);
+void output(Tiling tiling, const Epilogue& epilogue,
+            const ActivationShape& shape, Range tiles, Range panel,
+            const float* products) {
+  with_transform(tiling, [&](auto transform) HWY_ATTR {
+    with_epilogue(epilogue, [&](auto functor) HWY_ATTR {
+      for (int64_t c = panel.begin; c < panel.end; c += kLanes)
+        transform_output_block<decltype(transform)>(functor, shape, tiles,
+                                                    panel, c, products);
     });
   });
   hwy::FlushStream();
@@ -94,10 +106,11 @@ namespace sotta::engine {
 
 HWY_EXPORT(output);
 
-void winograd_output(Tiling tiling, const Sink& sink, const Planes& planes,
-                     Range tiles, Range group, const float* products) {
+void winograd_output(Tiling tiling, const Epilogue& epilogue,
+                     const ActivationShape& shape, Range tiles, Range panel,
+                     const float* products) {
   HWY_DYNAMIC_DISPATCH(output)
-  (tiling, sink, planes, tiles, group, products);
+  (tiling, epilogue, shape, tiles, panel, products);
 }
 
 }  // namespace sotta::engine

@@ -7,18 +7,20 @@
 #include <hwy/cache_control.h>
 
 #include "engine/cpu/winograd/winograd.h"
-#include "engine/cpu/winograd/winograd_lines-inl.h"
+#include "engine/cpu/winograd/winograd_transforms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
-// Kernels [taps][lanes] to values `stride` apart.
-template <class Lines>
-HWY_INLINE void pack_kernels(const float* kernels, float* to, int64_t stride) {
-  using Down = typename Lines::Down;
-  using Across = typename Lines::Across;
-  constexpr int kTaps = Down::kTaps;
-  constexpr int kRows = Down::kKernels, kColumns = Across::kKernels;
+// G g G^T of one kernel per lane, [taps][lanes], to positions `stride` apart.
+template <class Transform>
+HWY_INLINE void transform_kernels(const float* kernels, float* to,
+                                  int64_t stride) {
+  using Vertical = typename Transform::Vertical;
+  using Horizontal = typename Transform::Horizontal;
+  constexpr int kTaps = Vertical::kTaps;
+  constexpr int kRows = Vertical::kKernelPositions,
+                kColumns = Horizontal::kKernelPositions;
   Vec half[kRows][kTaps];
   SOTTA_UNROLL
   for (int j = 0; j < kTaps; ++j) {
@@ -26,7 +28,7 @@ HWY_INLINE void pack_kernels(const float* kernels, float* to, int64_t stride) {
     SOTTA_UNROLL
     for (int i = 0; i < kTaps; ++i)
       in[i] = load(kernels + (kTaps * i + j) * kLanes);
-    Down::kernels(in, out);
+    Vertical::kernel_transform(in, out);
     SOTTA_UNROLL
     for (int i = 0; i < kRows; ++i)
       half[i][j] = out[i];
@@ -34,7 +36,7 @@ HWY_INLINE void pack_kernels(const float* kernels, float* to, int64_t stride) {
   SOTTA_UNROLL
   for (int i = 0; i < kRows; ++i) {
     Vec out[kColumns];
-    Across::kernels(half[i], out);
+    Horizontal::kernel_transform(half[i], out);
     SOTTA_UNROLL
     for (int j = 0; j < kColumns; ++j)
       store(out[j], to + (kColumns * i + j) * stride);
@@ -48,8 +50,8 @@ HWY_INLINE void transpose(const float* from, int64_t /*stride*/, float* to,
     to[i * to_stride] = from[i];
 }
 #else
-// Four numbers each from rows `stride` apart, where a vector's block of four
-// lanes comes from every fourth row.
+// One vector from every fourth row, rows `stride` apart: four numbers of each,
+// in a vector's blocks of four lanes.
 template <class D>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, int64_t stride) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -62,7 +64,13 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, int64_t stride) {
   }
 }
 
-// Four numbers of each lane's row, rows `stride` apart, to four vectors.
+// Transposes kLanes rows of four numbers, rows `stride` apart, to four vectors
+// with a lane for each row. Four rows at a time as in a 4x4 transposition:
+//
+//   row 0: a0 a1 a2 a3      to 0: a0 b0 c0 d0
+//   row 1: b0 b1 b2 b3      to 1: a1 b1 c1 d1
+//   row 2: c0 c1 c2 c3      to 2: a2 b2 c2 d2
+//   row 3: d0 d1 d2 d3      to 3: a3 b3 c3 d3
 HWY_INLINE void transpose(const float* from, int64_t stride, float* to,
                           int64_t to_stride) {
   const Tag d;
@@ -81,15 +89,20 @@ HWY_INLINE void transpose(const float* from, int64_t stride, float* to,
 }
 #endif
 
-// Kernels that are brought into order at a time: a few together let reading
-// wait for writing less.
-constexpr int64_t kAtOnce = 8;
+// Kernels that are transposed before they are transformed: with several, loads
+// do not have to wait for the stores just before them.
+constexpr int64_t kKernelsAtOnce = 8;
 
-// Kernels [inputs][taps][lanes] of some inputs, with an output in each lane.
-template <class Lines>
-HWY_INLINE void arrange_kernels(const WinogradWeights& from, int64_t output,
-                                Range inputs, float* kernels) {
-  constexpr int64_t kTaps = Lines::Down::kTaps * Lines::Across::kTaps;
+// Writes the kernels of some inputs as [inputs][taps][lanes], with an output in
+// each lane. Forward a lane's numbers, [inputs][taps], lie in one row of the
+// weights. Backward, where outputs are the weights' inputs, lanes lie kTaps
+// apart, and the taps are written in reverse order: the kernel is turned by 180
+// degrees. Nine taps are three transpositions of four, which overlap.
+template <class Transform>
+HWY_INLINE void transpose_kernels(const WinogradWeights& from, int64_t output,
+                                  Range inputs, float* kernels) {
+  constexpr int64_t kTaps =
+      Transform::Vertical::kTaps * Transform::Horizontal::kTaps;
   if (!from.backward) {
     const int64_t stride = from.inputs * kTaps;
     const float* first = from.weights + output * stride + inputs.begin * kTaps;
@@ -103,36 +116,40 @@ HWY_INLINE void arrange_kernels(const WinogradWeights& from, int64_t output,
     if constexpr (kTaps == 1) {
       store(hn::LoadU(Tag(), first), last);
     } else {
-      for (const int64_t tap : {0, 4, 5})  // the last four, some of them again
+      for (const int64_t tap : {0, 4, 5})
         transpose(first + tap, kTaps, last - tap * kLanes, -kLanes);
     }
   }
 }
 
-template <class Lines>
-void pack_rows(const WinogradWeights& from, Range group, Range inputs,
-               float* packed) {
-  constexpr int64_t kTaps = Lines::Down::kTaps * Lines::Across::kTaps;
-  HWY_ALIGN float kernels[kAtOnce * kTaps * kLanes];
-  const int64_t stride = packed_stride(inputs.size(), group.size());
-  for (int64_t first = inputs.begin; first < inputs.end; first += kAtOnce) {
-    const Range some{first, HWY_MIN(first + kAtOnce, inputs.end)};
-    for (int64_t o = 0; o < group.size(); o += kLanes) {
-      arrange_kernels<Lines>(from, group.begin + o, some, kernels);
+// packed[position][output / 16][input][output % 16], kLanes outputs at a time.
+template <class Transform>
+void pack_panel(const WinogradWeights& from, Range panel, Range inputs,
+                float* packed) {
+  constexpr int64_t kTaps =
+      Transform::Vertical::kTaps * Transform::Horizontal::kTaps;
+  HWY_ALIGN float kernels[kKernelsAtOnce * kTaps * kLanes];
+  const int64_t stride = packed_stride(inputs.size(), panel.size());
+  for (int64_t first = inputs.begin; first < inputs.end;
+       first += kKernelsAtOnce) {
+    const Range some{first, HWY_MIN(first + kKernelsAtOnce, inputs.end)};
+    for (int64_t o = 0; o < panel.size(); o += kLanes) {
+      transpose_kernels<Transform>(from, panel.begin + o, some, kernels);
       float* to = packed +
-                  (o / kBlock * inputs.size() + first - inputs.begin) * kBlock +
-                  o % kBlock;
+                  (o / kChannelBlock * inputs.size() + first - inputs.begin) *
+                      kChannelBlock +
+                  o % kChannelBlock;
       for (int64_t i = 0; i < some.size(); ++i)
-        pack_kernels<Lines>(kernels + i * kTaps * kLanes, to + i * kBlock,
-                            stride);
+        transform_kernels<Transform>(kernels + i * kTaps * kLanes,
+                                     to + i * kChannelBlock, stride);
     }
   }
 }
 
-void pack_weights(const WinogradWeights& from, Range group, Range inputs,
+void pack_weights(const WinogradWeights& from, Range panel, Range inputs,
                   float* packed) {
-  with_lines(from.tiling, [&](auto lines) HWY_ATTR {
-    pack_rows<decltype(lines)>(from, group, inputs, packed);
+  with_transform(from.tiling, [&](auto transform) HWY_ATTR {
+    pack_panel<decltype(transform)>(from, panel, inputs, packed);
   });
 }
 
@@ -144,22 +161,22 @@ namespace sotta::engine {
 
 HWY_EXPORT(pack_weights);
 
-void pack_winograd(const WinogradWeights& weights, Range group, Range inputs,
-                   float* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_weights)(weights, group, inputs, packed);
+void pack_winograd_weights(const WinogradWeights& weights, Range panel,
+                           Range inputs, float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_weights)(weights, panel, inputs, packed);
 }
 
-void prefetch_winograd(const WinogradWeights& weights, Range group,
-                       Range inputs, int64_t share, int64_t shares) {
-  const Range rows = weights.backward ? inputs : group;
-  const Range columns = weights.backward ? group : inputs;
-  const int64_t taps = weights.tiling == Tiling::kPlain ? 1 : 9;
+void prefetch_winograd_weights(const WinogradWeights& weights, Range panel,
+                               Range inputs, int64_t share, int64_t shares) {
+  const Range rows = weights.backward ? inputs : panel;
+  const Range columns = weights.backward ? panel : inputs;
+  const int64_t taps = weights.tiling == Tiling::kIdentity ? 1 : 9;
   const int64_t last = rows.begin + rows.size() * (share + 1) / shares;
   for (int64_t row = rows.begin + rows.size() * share / shares; row < last;
        ++row) {
     const float* first =
         weights.weights + (row * weights.inputs + columns.begin) * taps;
-    for (int64_t i = 0; i < columns.size() * taps; i += kBlock)
+    for (int64_t i = 0; i < columns.size() * taps; i += kChannelBlock)
       hwy::Prefetch(first + i);
   }
 }

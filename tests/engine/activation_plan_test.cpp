@@ -1,4 +1,4 @@
-#include "engine/cpu/network/pass_plan.h"
+#include "engine/cpu/network/activation_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -11,15 +11,15 @@ constexpr int64_t kLarge = 16 * 32 * 32;  // numbers of the first stage's layers
 // of the one before.
 LayerSizes four_stages() {
   LayerSizes sizes;
-  Planes planes{1, 16, 32, 32};
+  ActivationShape shape{1, 16, 32, 32};
   const auto add = [&] {
-    sizes.norms.push_back(planes);
+    sizes.norms.push_back(shape);
     return sizes.norms.size() - 1;
   };
   sizes.stem = add();
   for (int64_t stage = 0; stage < 4; ++stage) {
     if (stage > 0)
-      planes = {1, 2 * planes.channels, planes.height / 2, planes.width / 2};
+      shape = {1, 2 * shape.channels, shape.height / 2, shape.width / 2};
     for (int64_t i = 0; i < 2; ++i) {
       LayerSizes::Block& block = sizes.blocks.emplace_back();
       block.path = {add(), add()};
@@ -29,42 +29,44 @@ LayerSizes four_stages() {
   return sizes;
 }
 
-bool overlap(const LayerSizes& sizes, const PassPlan& plan, size_t one,
+bool overlap(const LayerSizes& sizes, const ActivationPlan& plan, size_t one,
              size_t other) {
-  return plan.raw[one] < plan.raw[other] + sizes.norms[other].image() &&
-         plan.raw[other] < plan.raw[one] + sizes.norms[one].image();
+  return plan.pre_norm[one] <
+             plan.pre_norm[other] + sizes.norms[other].image_size() &&
+         plan.pre_norm[other] <
+             plan.pre_norm[one] + sizes.norms[one].image_size();
 }
 
-TEST(PassPlan, KeepsTheInputOfEveryNormLayer) {
+TEST(ActivationPlan, KeepsTheInputOfEveryNormLayer) {
   const LayerSizes sizes = four_stages();
-  const PassPlan plan(sizes, /*low_memory=*/false);
+  const ActivationPlan plan(sizes, /*low_memory=*/false);
   for (size_t i = 0; i < sizes.norms.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       EXPECT_FALSE(overlap(sizes, plan, i, j)) << i << " and " << j;
   for (size_t i = 0; i < sizes.blocks.size(); ++i)
-    EXPECT_FALSE(plan.makes_again(i));
+    EXPECT_FALSE(plan.recomputes(i));
 }
 
-TEST(PassPlan, WhatIsOnTheWayTakesThePlaceOfWhatIsNoLongerNeeded) {
-  const PassPlan plan(four_stages(), /*low_memory=*/false);
+TEST(ActivationPlan, TakesNoMoreThanWhatIsAliveAtOneStep) {
+  const ActivationPlan plan(four_stages(), /*low_memory=*/false);
   // The kept inputs, and two of the last stage's layers.
   EXPECT_EQ(8 * plan.size, (5 * 8 + 5 * 4 + 5 * 2 + 5 * 1 + 2) * kLarge);
 }
 
-TEST(PassPlan, WithLowMemoryMakesTheInsideOfLargeBlocksAgain) {
+TEST(ActivationPlan, WithLowMemoryRecomputesTheInsideOfLargeBlocks) {
   const LayerSizes sizes = four_stages();
-  const PassPlan plan(sizes, /*low_memory=*/true);
+  const ActivationPlan plan(sizes, /*low_memory=*/true);
   for (size_t i = 0; i < sizes.blocks.size(); ++i)
-    EXPECT_EQ(plan.makes_again(i), i < 4) << i;
-  EXPECT_TRUE(plan.makes_stem_again());
+    EXPECT_EQ(plan.recomputes(i), i < 4) << i;
+  EXPECT_TRUE(plan.recomputes_stem());
   // In eighths of a large layer: what is kept of each stage, and two of the
   // last stage's layers.
   EXPECT_EQ(8 * plan.size, (2 * 8 + 3 * 4 + 5 * 2 + 5 * 1 + 2) * kLarge);
 }
 
-TEST(PassPlan, WithLowMemoryKeepsTheInputsAtTheBlocksEnds) {
+TEST(ActivationPlan, WithLowMemoryKeepsTheInputsAtTheBlocksEnds) {
   const LayerSizes sizes = four_stages();
-  const PassPlan plan(sizes, /*low_memory=*/true);
+  const ActivationPlan plan(sizes, /*low_memory=*/true);
   std::vector<size_t> kept;
   for (const auto& block : sizes.blocks) {
     kept.push_back(block.end());
@@ -75,8 +77,8 @@ TEST(PassPlan, WithLowMemoryKeepsTheInputsAtTheBlocksEnds) {
       EXPECT_EQ(overlap(sizes, plan, one, other), one == other);
 }
 
-TEST(PassPlan, BlocksThatAddInPlaceShareTheirInputsPlace) {
-  const PassPlan plan(four_stages(), /*low_memory=*/false);
+TEST(ActivationPlan, BlocksThatAddInPlaceShareTheirInputsPlace) {
+  const ActivationPlan plan(four_stages(), /*low_memory=*/false);
   EXPECT_EQ(plan.inputs[0], plan.inputs[2]);
   EXPECT_EQ(plan.gradients[3], plan.gradients[4]);
   EXPECT_NE(plan.gradients[2], plan.gradients[3]);

@@ -1,4 +1,4 @@
-#include "engine/cpu/large_pages.h"
+#include "engine/cpu/huge_pages.h"
 
 #include <cstdint>
 #include <limits>
@@ -16,13 +16,13 @@ uintptr_t address(const FloatBuffer& buffer) {
   return reinterpret_cast<uintptr_t>(buffer.data());
 }
 
-TEST(LargePages, LargeBuffersBeginWithOne) {
+TEST(HugePages, LargeBuffersBeginWithOne) {
   const FloatBuffer small(1000), large(1 << 20);
   EXPECT_EQ(address(small) % 64, 0u);
-  EXPECT_EQ(address(large) % kLargePage, 0u);
+  EXPECT_EQ(address(large) % kHugePage, 0u);
 }
 
-TEST(LargePages, AllOfABufferMayBeUsed) {
+TEST(HugePages, AllOfABufferMayBeUsed) {
   const FloatBuffer buffer((1 << 20) + 3), other((1 << 20) + 3);
   for (int64_t i = 0; i < buffer.size(); ++i) {
     buffer.data()[i] = static_cast<float>(i);
@@ -37,25 +37,25 @@ bool is_taken(void* page) {
   return mincore(page, 1, &resident) == 0;
 }
 
-TEST(LargePages, WhatIsGivenBackTakesNoRoom) {
-  const size_t bytes = 2 * kLargePage + 1;  // the third is taken in full
-  char* first = static_cast<char*>(take_pages(bytes));
-  char* last = first + 2 * kLargePage;
+TEST(HugePages, WhatIsGivenBackTakesNoRoom) {
+  const size_t bytes = 2 * kHugePage + 1;  // the third is taken in full
+  char* first = static_cast<char*>(allocate_pages(bytes));
+  char* last = first + 2 * kHugePage;
   EXPECT_TRUE(is_taken(first) && is_taken(last));
-  give_pages_back(first, bytes);
+  free_pages(first, bytes);
   EXPECT_FALSE(is_taken(first) || is_taken(last));
 }
 
-TEST(LargePages, BuffersGiveBackWhatTheyGrowOutOf) {
+TEST(HugePages, BuffersGiveBackWhatTheyGrowOutOf) {
   FloatBuffer buffer(1 << 20);
   void* before = buffer.data();
   buffer = FloatBuffer(10);
   EXPECT_FALSE(is_taken(before));
 }
 
-TEST(LargePages, MoreThanThereIsCannotBeTaken) {
+TEST(HugePages, MoreThanThereIsCannotBeTaken) {
   const size_t most = std::numeric_limits<size_t>::max() / 4;
-  EXPECT_THROW(take_pages(most), std::bad_alloc);
+  EXPECT_THROW(allocate_pages(most), std::bad_alloc);
 }
 
 }  // namespace

@@ -10,11 +10,9 @@
 namespace sotta {
 
 std::vector<std::string> available_engines() {
-  std::vector<std::string> names = {"libtorch"};
-  std::string targets;
-  for (const auto& target : engine::fused_targets())
-    targets += (targets.empty() ? "" : ", ") + target;
-  if (!targets.empty()) names.push_back("fused (" + targets + ")");
+  std::vector<std::string> names = {"libtorch", "torchscript"};
+  for (const auto& name : engine::fused_engines())
+    names.push_back(name);
   return names;
 }
 
@@ -23,12 +21,12 @@ std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
   require_one_of("engine", options.name, {"auto", "libtorch", "fused"});
   require(options.name != "libtorch" || !options.low_memory, "low_memory",
           "is an option of the fused engine, got engine libtorch");
-  if (options.name == "libtorch" || model->engine() == "fused") return model;
+  if (options.name == "libtorch" || engine::is_fused(*model)) return model;
   if (engine::is_fusible(*model))
     return engine::make_fused(std::move(model), options.low_memory);
   if (options.name == "fused")
     fail(ErrorKind::kUnsupported, "fused engine",
-         engine::fused_targets().empty()
+         engine::fused_engines().empty()
              ? "needs a build with Highway and a processor with AVX2, AVX-512 "
                "or NEON"
              : "expected a ResNet with widths that are multiples of 16, "

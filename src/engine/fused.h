@@ -8,9 +8,16 @@
 
 namespace sotta::engine {
 
-// The vector instructions that the fused engine can use here, best first; empty
-// where it is not in the build or has none.
-std::vector<std::string> fused_targets();
+// The seam to the fused CPU engine: cpu/fused_classifier.cpp, or
+// cpu/fused_none.cpp in builds without Highway.
+
+// The names that the engine's classifiers can have here, one for each set of
+// vector instructions, best first: "fused-avx3", "fused-avx2". Empty where the
+// engine is not in the build or the processor has none of them.
+std::vector<std::string> fused_engines();
+
+// Whether the fused engine runs the classifier already.
+bool is_fused(const Classifier& model);
 
 // Whether the fused engine covers the classifier's network.
 bool is_fusible(const Classifier& model);

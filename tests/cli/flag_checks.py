@@ -484,6 +484,8 @@ def information(fix):
     info, text = json.loads(run("info", "--json")), run("info")
     for name in info["methods"] + info["datasets"] + info["corruptions"] + info["engines"] + info["models"]:
         assert name in text, name
+    engine = evaluate("--model", "net0.safetensors")["engine"]
+    assert engine in info["engines"], f"{engine} is not among {info['engines']}"
     expect(info["datasets"], [d["name"] for d in json.loads(run("data", "--json"))["datasets"]], "datasets")
 
 

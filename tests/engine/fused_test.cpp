@@ -146,6 +146,16 @@ INSTANTIATE_TEST_SUITE_P(
              3, 64, 37}),
     [](const auto& one) { return one.param.name; });
 
+TEST(FusedClassifier, IsNamedByTheVectorInstructionsInUse) {
+  const auto fused = make_fused(make_model("resnet8"), false);
+  const auto names = fused_engines();
+  std::vector<std::string> found;
+  for_every_target([&] { found.push_back(fused->engine()); });
+  EXPECT_EQ(found, names);
+  const std::string known = "fused-avx3 fused-avx2 fused-neon";
+  EXPECT_NE(known.find(names.front()), known.npos) << names.front();
+}
+
 TEST(FusedClassifier, RunsResnet50) {
   const at::Tensor images = make_images(2, 8, 8);
   const Outcome expected =

@@ -1,11 +1,14 @@
 #include "sotta/engine/open_model.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "sotta/core/rng.h"
 #include "sotta/data/safetensors.h"
 
 #include "models/resnet.h"
+#include "engine/fused.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 
@@ -37,15 +40,24 @@ class OpenModel : public ::testing::Test {
 };
 
 TEST_F(OpenModel, TakesTheEngineThatCoversTheNetwork) {
-  const bool has_fused = available_engines().size() > 1;
+  const auto fused = engine::fused_engines();
   EXPECT_EQ(load(Precision::kFloat32, "auto")->engine(),
-            has_fused ? "fused" : "libtorch");
+            fused.empty() ? "libtorch" : fused.front());
   EXPECT_EQ(load(Precision::kFloat32, "libtorch")->engine(), "libtorch");
 }
 
 TEST_F(OpenModel, LeavesOtherPrecisionsToLibTorch) {
   EXPECT_EQ(load(Precision::kBfloat16, "auto")->engine(), "libtorch");
   EXPECT_EQ(load(Precision::kBfloat16, "libtorch")->engine(), "libtorch");
+}
+
+TEST_F(OpenModel, RunsTorchScriptByAnEngineThatIsListed) {
+  ModelOptions options;
+  options.normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
+  const auto model = open_model(
+      std::string(SOTTA_GOLDEN_DIR) + "/torchscript/scripted.pt", options);
+  const auto names = available_engines();
+  EXPECT_EQ(std::count(names.begin(), names.end(), model->engine()), 1);
 }
 
 TEST_F(OpenModel, RefusesWhatAnEngineDoesNotCompute) {

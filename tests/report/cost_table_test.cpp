@@ -75,7 +75,7 @@ TEST(CostTable, MillisecondsPerImageCountForeignOnes) {
 TEST(CostTable, ColumnsSayTheirUnitsAndMachinesAreListed) {
   RunRecord other = timed(1, 100, 4, 1'500'000);
   other.device = "cuda:0";
-  other.engine = "fused";
+  other.engine = "fused-avx3";
   other.threads = 1;
   const std::vector<RunRecord> records = {timed(0, 99.6, 4.125, 2'400'000),
                                           other};
@@ -92,7 +92,7 @@ TEST(CostTable, ColumnsSayTheirUnitsAndMachinesAreListed) {
   }
   EXPECT_EQ(table.notes.at(1),
             "Run on: device cpu, engine libtorch, 2 threads; device cuda:0, "
-            "engine fused, 1 thread.");
+            "engine fused-avx3, 1 thread.");
 }
 
 TEST(CostTable, WhatWasNotMeasuredIsMissing) {

@@ -27,7 +27,7 @@ TEST(RunSettings, TheMachineIsNoSetting) {
   const auto here = run("tent", "noise", "fog", 1, 80);
   auto there = here;
   there.device = "cuda:0";
-  there.engine = "fused";
+  there.engine = "fused-avx3";
   EXPECT_EQ(settings_of(there), settings_of(here));
 }
 

@@ -16,6 +16,8 @@ int64_t version_of(const at::Tensor& tensor) {
   return tensor.is_inference() ? 0 : static_cast<int64_t>(tensor._version());
 }
 
+// Runs what the engine covers through Network, everything else through the
+// LibTorch classifier that it was made from. Thread-safe, as every Classifier.
 class FusedClassifier : public Classifier {
  public:
   FusedClassifier(std::unique_ptr<Classifier> reference,
@@ -41,7 +43,7 @@ class FusedClassifier : public Classifier {
   const ModelState& source() const override { return reference_->source(); }
   int64_t classes() const override { return reference_->classes(); }
   int64_t channels() const override { return reference_->channels(); }
-  std::string engine() const override { return "fused"; }
+  std::string engine() const override { return fused_engines().front(); }
   const std::vector<NormLayer>& norm_layers() const override {
     return reference_->norm_layers();
   }
@@ -53,7 +55,7 @@ class FusedClassifier : public Classifier {
   }
 
  private:
-  // What is wrong with other images LibTorch's classifier says.
+  // Other images are LibTorch's classifier's to refuse.
   bool covers(const at::Tensor& images) const {
     const bool known_type =
         images.scalar_type() == at::kByte || images.scalar_type() == at::kFloat;
@@ -61,7 +63,8 @@ class FusedClassifier : public Classifier {
            images.size(1) == channels() && images.numel() > 0;
   }
 
-  // The packed weights are the source's.
+  // Weights were packed from the source's body: the state must have that very
+  // tensor, unchanged since, and vectors of the usual kind.
   bool covers(const ModelState& state) const {
     const at::Tensor& own = source().body;
     const bool same_body = state.body.defined() && state.body.is_cpu() &&
@@ -90,12 +93,25 @@ class FusedClassifier : public Classifier {
 
 }  // namespace
 
-std::vector<std::string> fused_targets() {
-  return simd_targets();
+std::vector<std::string> fused_engines() {
+  std::vector<std::string> names;
+  for (const std::string& target : simd_targets()) {
+    std::string name = "fused-";
+    for (const char letter : target)
+      name += letter >= 'A' && letter <= 'Z'
+                  ? static_cast<char>(letter - 'A' + 'a')
+                  : letter;
+    names.push_back(name);
+  }
+  return names;
+}
+
+bool is_fused(const Classifier& model) {
+  return dynamic_cast<const FusedClassifier*>(&model) != nullptr;
 }
 
 bool is_fusible(const Classifier& model) {
-  return !fused_targets().empty() && read_layout(model).has_value();
+  return !fused_engines().empty() && read_layout(model).has_value();
 }
 
 std::unique_ptr<Classifier> make_fused(std::unique_ptr<Classifier> model,

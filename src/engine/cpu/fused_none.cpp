@@ -4,8 +4,12 @@
 
 namespace sotta::engine {
 
-std::vector<std::string> fused_targets() {
+std::vector<std::string> fused_engines() {
   return {};
+}
+
+bool is_fused(const Classifier&) {
+  return false;
 }
 
 bool is_fusible(const Classifier&) {

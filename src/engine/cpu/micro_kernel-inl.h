@@ -1,5 +1,5 @@
 // The GEMM micro kernel, the inner loop of all convolutions: a tile of the
-// product C = A * B is kept in registers while the loop runs along the common
+// product A * B is kept in registers while the loop runs along the common
 // dimension K, one rank-1 update for each k.
 //
 //                      B [blocks][K][16], packed: K rows of 16 outputs
@@ -78,7 +78,7 @@ struct RegisterTile {
     }
   }
 
-  // Of C; its blocks lie `stride` apart.
+  // Of the product; its blocks lie `stride` apart.
   HWY_INLINE void load_row(int row, const float* from, int64_t stride) {
     SOTTA_UNROLL
     for (int c = 0; c < C; ++c)

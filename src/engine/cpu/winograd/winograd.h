@@ -7,7 +7,7 @@
 
 namespace sotta::engine {
 
-// Winograd's minimal filtering for 3x3 convolutions of padding 1. F(4x4, 3x3)
+// Winograd's minimal filtering for 3x3 convolutions of padding 1. F(4x4,3x3)
 // computes a tile of 4x4 outputs Y from a tile d of 6x6 inputs and a kernel g:
 //
 //   Y = A^T [ sum over channels (G g G^T) .* (B^T d B) ] A,
@@ -24,7 +24,7 @@ namespace sotta::engine {
 // A, B and G interpolate polynomials at the points 0, 5/8, -5/8, 3/2, -3/2 and
 // infinity (winograd_transforms-inl.h).
 //
-// F(4x8, 3x3) has wide tiles: F(4, 3) down the columns and F(8, 3) along the
+// F(4x8,3x3) has wide tiles: F(4,3) down the columns and F(8,3) along the
 // rows, 60 multiplications for 4x8 outputs, a sixth fewer per output. With more
 // points rounding errors are five times as large: with 64 channels 4e-6 of a
 // layer's outputs instead of 8e-7. Predictions would show it. Gradients do not:
@@ -37,8 +37,8 @@ namespace sotta::engine {
 // 4 outputs. The middle tap takes 4. Together 9 along a line and 81 in a tile
 // of 4x4 outputs instead of 144. The backward pass transposes this.
 enum class Tiling {
-  kF4x4,             // F(4x4, 3x3): 4x4 outputs from 6x6 inputs
-  kF4x8,             // F(4x8, 3x3): 4x8 outputs from 6x10 inputs, backward only
+  kF4x4,             // F(4x4,3x3): 4x4 outputs from 6x6 inputs
+  kF4x8,             // F(4x8,3x3): 4x8 outputs from 6x10 inputs, backward only
   kStride2,          // of stride 2: 4x4 outputs from 9x9 inputs
   kStride2Backward,  // its gradient: 8x8 outputs from 5x5 inputs
   kIdentity,         // 4x4 from 4x4, not transformed: a shortcut's 1x1 kernel

@@ -1,4 +1,4 @@
-// Winograd's F(8, 3) along a line, with the interface and the matrices that
+// Winograd's F(8,3) along a line, with the interface and the matrices that
 // winograd_transforms-inl.h describes: ten inputs, three taps and eight outputs
 // through the points 0, p and -p for four p, and infinity. Of small fractions
 // these p had the least errors; entries of B^T and A^T are exact in float.

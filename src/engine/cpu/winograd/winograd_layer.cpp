@@ -36,7 +36,7 @@ constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB
 // Larger packed weights are not kept: those of ResNet18's last stage would take
 // as much memory as all activations. A worker packs them on the fly, for so few
 // inputs at a time that they are still in its cache when it multiplies: 1.2 MB.
-// F(4x8, 3x3) has more weights, so such layers do without.
+// F(4x8,3x3) has more weights, so such layers do without.
 constexpr int64_t kKeptWeights = 3 << 20;  // numbers of 6x6 kernels: 12 MB
 constexpr int64_t kInputsAtOnce = 128;
 
@@ -377,7 +377,7 @@ void plan_shortcut(Direction& direction) {
   }
 }
 
-// Whether F(4x8, 3x3) has fewer products than F(4x4, 3x3): not at widths of up
+// Whether F(4x8,3x3) has fewer products than F(4x4,3x3): not at widths of up
 // to 4, 9 to 12 and 17 to 20, where half of the last wide tile is empty.
 bool f4x8_pays(const ActivationShape& input) {
   const auto products = [&](Tiling tiling) {
@@ -403,7 +403,7 @@ WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
   };
   prepare(forward_, strided ? Tiling::kStride2 : Tiling::kF4x4, false);
   prepare(backward_, strided ? Tiling::kStride2Backward : Tiling::kF4x4, true);
-  // Whether weights are kept must not change the bits: F(4x8, 3x3) is taken
+  // Whether weights are kept must not change the bits: F(4x8,3x3) is taken
   // with keep_packed off too.
   if (!strided && may_keep_packed(shape))
     prepare(wide_backward_, Tiling::kF4x8, true);

@@ -21,7 +21,7 @@ class WinogradLayer {
  public:
   // `weights` [outputs][inputs][3][3], and a shortcut's [outputs][inputs], must
   // outlive the layer. Packed weights take four times the weights' memory in
-  // either direction, those of F(4x8, 3x3) seven times, from the first use on.
+  // either direction, those of F(4x8,3x3) seven times, from the first use on.
   // With `keep_packed` off, and for the widest layers, they are packed anew in
   // each call.
   struct Weights {
@@ -70,7 +70,7 @@ class WinogradLayer {
 
   bool keep_packed_;
   Direction forward_, backward_;
-  Direction wide_backward_;  // F(4x8, 3x3); no products: not for this layer
+  Direction wide_backward_;  // F(4x8,3x3); no products: not for this layer
 };
 
 }  // namespace sotta::engine

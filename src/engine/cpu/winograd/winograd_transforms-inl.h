@@ -14,7 +14,7 @@
 //   a row of G     (1, a, a^2) / N, N = M(x) / (x - a) at a; (0, 0, 1)
 //   a column of A^T  (1, a, a^2, a^3); (0, 0, 0, 1)
 //
-// For F(4, 3) with p = 5/8 and q = 3/2:
+// For F(4,3) with p = 5/8 and q = 3/2:
 //
 //         B^T    d0    d1        d2        d3   d4  d5      N
 //    0          p2q2     0  -(p2+q2)         0   1   0      p2q2
@@ -51,7 +51,7 @@ namespace sotta::engine::HWY_NAMESPACE {
 constexpr double kNear = 0.625, kFar = 1.5;
 constexpr double kNear2 = kNear * kNear, kFar2 = kFar * kFar;
 
-// F(4, 2), as F(4, 3) of a kernel whose first tap is zero: five inputs, those
+// F(4,2), as F(4,3) of a kernel whose first tap is zero: five inputs, those
 // from d1 on, to the values at the points other than 0.
 HWY_INLINE void two_tap_input_transform(const Vec* in, Vec* out) {
   const Vec near = constant(kNear), far = constant(kFar);
@@ -103,7 +103,7 @@ HWY_INLINE void three_tap_kernel_transform(const Vec* in, Vec* out) {
   out[5] = in[2];
 }
 
-// F(4, 3).
+// F(4,3).
 struct F4Transform {
   static constexpr int kInputs = 6, kPadding = 1, kPositions = 6, kOutputs = 4;
   static constexpr int kTaps = 3, kKernelPositions = 6;
@@ -122,7 +122,7 @@ struct F4Transform {
   }
 };
 
-// Stride 2: five values of the outer taps, F(4, 2), then the middle tap itself.
+// Stride 2: five values of the outer taps, F(4,2), then the middle tap itself.
 struct Stride2Kernels {
   static constexpr int kTaps = 3, kKernelPositions = 6;
 
@@ -142,7 +142,7 @@ struct Stride2Kernels {
 //
 //   in       0  1  2  3  4  5  6  7  8
 //   taps     o  m  o  m  o  m  o  m  o      o: outer, m: middle
-//   values   0..4: F(4, 2) of the o inputs; 5..8: the m inputs
+//   values   0..4: F(4,2) of the o inputs; 5..8: the m inputs
 struct Stride2Transform : Stride2Kernels {
   static constexpr int kInputs = 9, kPadding = 1, kPositions = 9, kOutputs = 4;
 
@@ -162,7 +162,7 @@ struct Stride2Transform : Stride2Kernels {
 };
 
 // The gradient of that: of eight inputs' gradients, those with even indices are
-// products of the middle tap alone, those with odd ones F(4, 2) of five output
+// products of the middle tap alone, those with odd ones F(4,2) of five output
 // gradients.
 struct Stride2BackwardTransform : Stride2Kernels {
   static constexpr int kInputs = 5, kPadding = 0, kPositions = 9, kOutputs = 8;

@@ -31,5 +31,20 @@ TEST(Statistics, StudentQuantileOutsideItsRangeIsNone) {
   EXPECT_TRUE(std::isnan(student_quantile(1, 2)));
 }
 
+// Below a quarter of a degree of freedom the tail has hardly an end.
+TEST(Statistics, StudentQuantilesAreNotSoughtBeyondATrillion) {
+  const double large = student_quantile(0.975, 0.05);
+  EXPECT_GT(large, 1e12);
+  EXPECT_LT(large, 2e12);
+}
+
+TEST(Statistics, StudentQuantilesNeedAChanceAboveAHalf) {
+  EXPECT_TRUE(std::isnan(student_quantile(0.5, 2)));
+  EXPECT_TRUE(std::isnan(student_quantile(0.975, -1)));
+  EXPECT_NEAR(student_quantile(0.75, 1), 1, 1e-9);
+  EXPECT_NEAR(student_quantile(0.9995, 3), 12.924, 1e-3);
+  EXPECT_NEAR(student_quantile(0.6, 5), 0.267181, 1e-6);
+}
+
 }  // namespace
 }  // namespace sotta

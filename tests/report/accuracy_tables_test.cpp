@@ -265,5 +265,12 @@ TEST(AccuracyTables, NotesSayWhatEachScenarioIsOver) {
   EXPECT_EQ(table.row_header, "Method");
 }
 
+TEST(AccuracyTables, SlipsOfThePaperAreNotedBesideItsNumbersAlone) {
+  const std::vector<RunRecord> records = {run("mine", "noise", "fog", 0, 85)};
+  const Table table = scenario_tables(group_runs(records).at(0)).at(0);
+  EXPECT_EQ(table.notes,
+            (Names{"1 seed: 0.", "Noise: average over fog alone."}));
+}
+
 }  // namespace
 }  // namespace sotta

@@ -125,19 +125,26 @@ Names text_of(const Table& table) {
   return lines;
 }
 
-// TENT: +0.5 and +0.5 in fog; +2 and -3 in snow. LAME has other seeds: means
-// 51 and 61 with errors of 1 each, t of two degrees of freedom 4.30265, so
-// 10 -+ 6.085. SAR is the same; EATA has one seed.
+// TENT: +0.5 in fog and +1 in frost; +2 and -3 in snow. LAME has other seeds:
+// means 51 and 61 with errors of 1 each, t of two degrees of freedom 4.30265,
+// so 10 -+ 6.085. SAR is the same; EATA has one seed.
 TEST(CompareRuns, TheseRunsGiveTheseTables) {
-  const Runs before = {
-      run("tent", "noise", "fog", 0, 50),  run("tent", "noise", "fog", 1, 60),
-      run("tent", "noise", "snow", 0, 40), run("tent", "noise", "snow", 1, 50),
-      run("lame", "noise", "fog", 0, 50),  run("lame", "noise", "fog", 1, 52),
-      run("sar", "noise", "fog", 0, 33),   run("eata", "noise", "fog", 5, 70)};
+  const Runs before = {run("tent", "noise", "fog", 0, 50),
+                       run("tent", "noise", "fog", 1, 60),
+                       run("tent", "noise", "snow", 0, 40),
+                       run("tent", "noise", "snow", 1, 50),
+                       run("tent", "noise", "frost", 0, 50),
+                       run("tent", "noise", "frost", 1, 60),
+                       run("lame", "noise", "fog", 0, 50),
+                       run("lame", "noise", "fog", 1, 52),
+                       run("sar", "noise", "fog", 0, 33),
+                       run("eata", "noise", "fog", 5, 70)};
   const Runs now = {run("tent", "noise", "fog", 0, 50.5),
                     run("tent", "noise", "fog", 1, 60.5),
                     run("tent", "noise", "snow", 0, 42),
                     run("tent", "noise", "snow", 1, 47),
+                    run("tent", "noise", "frost", 0, 51),
+                    run("tent", "noise", "frost", 1, 61),
                     run("lame", "noise", "fog", 2, 60),
                     run("lame", "noise", "fog", 3, 62),
                     run("sar", "noise", "fog", 0, 33),
@@ -162,7 +169,7 @@ TEST(CompareRuns, TheseRunsGiveTheseTables) {
           place + "LAME under Noise|51.00|61.00|+10.00|+3.92 to +16.08 "
                   "(unpaired)|higher",
           place + "EATA under Noise|70.00|68.00|−2.00|one seed|noise unknown",
-          place + "TENT under Noise|50.00|50.00|0.00|−15.88 to +15.88|within "
+          place + "TENT under Noise|51.67|52.00|+0.33|−10.26 to +10.92|within "
                   "noise",
           "4 comparisons; chance alone would call about 0 of them a change, "
           "1 were called so. Not shown: 1 that are the same to the last "
@@ -170,10 +177,12 @@ TEST(CompareRuns, TheseRunsGiveTheseTables) {
   EXPECT_EQ(
       text_of(section.tables[1]),
       (Names{"against/corruptions|Accuracy (%): single corruptions" + columns,
+             place + "TENT under Noise, frost|55.00|56.00|+1.00|+1.00 to "
+                     "+1.00|higher",
              place + "TENT under Noise, fog|55.00|55.50|+0.50|+0.50 to "
                      "+0.50|higher",
-             "2 comparisons; chance alone would call about 0 of them a change, "
-             "1 were called so. Not shown: 0 that are the same to the last "
+             "3 comparisons; chance alone would call about 0 of them a change, "
+             "2 were called so. Not shown: 0 that are the same to the last "
              "digit, 1 within noise."}));
   EXPECT_EQ(
       text_of(section.tables[2]),

@@ -94,5 +94,23 @@ TEST(SharpnessFigures, NoPairNoFigure) {
   EXPECT_TRUE(sharpness_figures(group_runs(apart).at(0)).empty());
 }
 
+TEST(SharpnessFigures, RunsNeedNotNameAMemory) {
+  std::vector<RunRecord> records;
+  for (const int64_t seed : {0, 1})
+    for (const bool sharpness : {true, false}) {
+      records.push_back(
+          with_variant(traced(sharpness, ""), sharpness ? "with" : "without"));
+      records.back().options.erase("memory");
+      records.back().seed = seed;
+      records.push_back(with_variant(traced(sharpness, "hus"),
+                                     sharpness ? "z with" : "z without"));
+      records.back().seed = seed;
+    }
+  const auto figures = sharpness_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(figures[0].title,
+            "SoTTA, z with: with and without the sharpness step under Noise");
+}
+
 }  // namespace
 }  // namespace sotta

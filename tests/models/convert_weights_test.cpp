@@ -1,5 +1,6 @@
 #include "models/convert_weights.h"
 
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -178,6 +179,59 @@ TEST(ConvertWeights, LeavesTheOutputAloneWhenTheInputIsBad) {
   EXPECT_THROW(convert_weights(golden("whole_model.pth"), folder / "out"),
                Error);
   EXPECT_EQ(testing::read_bytes(folder / "out"), "precious");
+}
+
+TEST(ConvertWeights, HalvesFloatsOfTwoDimensionsOrMoreAndNothingElse) {
+  const TempDir folder;
+  TensorFile file;
+  const auto put = [&](const char* name, ElementType type,
+                       std::vector<int64_t> shape) {
+    auto made = allocate_array(type, std::move(shape));
+    std::memset(made.writable, 0, static_cast<size_t>(made.array.bytes()));
+    file.tensors[name] = made.array;
+  };
+  put("a.weight", ElementType::kFloat32, {2, 1});
+  put("a.bias", ElementType::kFloat32, {2});
+  put("count", ElementType::kInt64, {2, 2});
+  put("n.running_mean", ElementType::kFloat32, {2});
+  put("n.weight", ElementType::kFloat32, {2, 1});
+  put("n.more.weight", ElementType::kFloat32, {2, 1});
+  write_safetensors(folder / "in", file);
+  ConvertOptions options;
+  options.half = true;
+
+  const auto result = convert_weights(folder / "in", folder / "out", options);
+
+  const auto after = read_safetensors(folder / "out").tensors;
+  EXPECT_EQ(result.halved, 2);
+  EXPECT_EQ(after.at("a.weight").type, ElementType::kFloat16);
+  EXPECT_EQ(after.at("n.more.weight").type, ElementType::kFloat16);
+  EXPECT_EQ(after.at("a.bias").type, ElementType::kFloat32);
+  EXPECT_EQ(after.at("n.weight").type, ElementType::kFloat32);
+  EXPECT_EQ(after.at("count").type, ElementType::kInt64);
+  EXPECT_EQ(result.parameters, 2 + 2 + 4 + 2 + 2);
+}
+
+TEST(ConvertWeights, KeepsTheLargestHalfAndWhatIsInfinite) {
+  const TempDir folder;
+  ConvertOptions options;
+  options.half = true;
+  const auto convert = [&](float value) {
+    auto made = allocate_array(ElementType::kFloat32, {1, 1});
+    reinterpret_cast<float*>(made.writable)[0] = value;
+    TensorFile file;
+    file.tensors["w"] = made.array;
+    write_safetensors(folder / "in", file);
+    convert_weights(folder / "in", folder / "out", options);
+    return to_tensor(read_safetensors(folder / "out").tensors.at("w"))
+        .item<double>();
+  };
+  EXPECT_EQ(convert(65504), 65504);
+  EXPECT_EQ(convert(INFINITY), INFINITY);
+  expect_error(ErrorKind::kInvalid,
+               "in, tensor \"w\": a weight is too large for float16 (65504 at "
+               "most)",
+               [&] { convert(65520); });
 }
 
 }  // namespace

@@ -40,5 +40,16 @@ TEST(PixelInput, OtherShapesAndTypesAreRefused) {
   expect_refusal(at::zeros({1, 2, 4, 4}, at::kDouble));
 }
 
+TEST(PixelInput, ARefusalShowsTypeAndShape) {
+  const PixelInput input = two_channels();
+  testing::expect_error(
+      ErrorKind::kInvalid,
+      "forward: expected uint8 or float images [N, 2, H, W], got Double [1, 3, "
+      "4, 5]",
+      [&] {
+        input.normalise(at::zeros({1, 3, 4, 5}, at::kDouble), at::kCPU);
+      });
+}
+
 }  // namespace
 }  // namespace sotta

@@ -8,6 +8,8 @@
 
 #include "sotta/core/error.h"
 
+#include "tests/support/expect_error.h"
+
 namespace sotta {
 namespace {
 
@@ -39,6 +41,16 @@ TEST(ResNet, NamedNetworksHaveTheKnownNumberOfParameters) {
   EXPECT_EQ(parameters("resnet18-imagenet", 1000), 11689512);
   EXPECT_EQ(parameters("resnet34-imagenet", 1000), 21797672);
   EXPECT_EQ(parameters("resnet50-imagenet", 1000), 25557032);
+}
+
+// Counted by hand: a convolution of 1 x 1 where a shortcut changes its width or
+// size.
+TEST(ResNet, NetworksForSmallImagesHaveTheirNumberOfParameters) {
+  EXPECT_EQ(parameters("resnet8", 10), 78042);
+  EXPECT_EQ(parameters("resnet20", 10), 272474);
+  EXPECT_EQ(parameters("resnet32", 10), 466906);
+  EXPECT_EQ(parameters("resnet34", 10), 21282122);
+  EXPECT_EQ(parameters("resnet50", 10), 23520842);
 }
 
 TEST(ResNet, EighteenLayersHaveTwentyNormLayersOf9600Parameters) {
@@ -217,6 +229,42 @@ TEST(ResNet, RefusesTensorsThatAreNotAResNet) {
       infer_resnet({{"conv1.weight", {8, 3, 3, 3}}, {"fc.weight", {10, 8}}},
                    "x"),
       Error);
+}
+
+TEST(ResNet, SaysWhatATensorFileLacks) {
+  const auto refused =
+      [](const std::map<std::string, std::vector<int64_t>>& shapes,
+         const std::string& problem) {
+        testing::expect_error(ErrorKind::kBadFormat, "x: " + problem,
+                              [&] { infer_resnet(shapes, "x"); });
+      };
+  const std::string lacks =
+      "not a ResNet with torchvision's names, expected a tensor ";
+  refused({}, lacks + "conv1.weight of 4 dimensions");
+  refused({{"conv1.weight", {8, 3, 3}}}, lacks + "conv1.weight of 4");
+  refused({{"conv1.weight", {8, 3, 5, 5}}},
+          "expected a first convolution of 3x3 (CIFAR) or 7x7 (ImageNet), got "
+          "5x5");
+  refused({{"conv1.weight", {8, 3, 3, 3}}},
+          lacks + "fc.weight of 2 dimensions");
+  refused({{"conv1.weight", {8, 3, 7, 7}}, {"fc.weight", {10, 8}}},
+          lacks + "layer1.0.conv1.weight of 4 dimensions");
+}
+
+TEST(ResNet, TakesImagesOfOneOrManyChannelsByItsFirstLayer) {
+  const ResNetSpec spec =
+      infer_resnet({{"conv1.weight", {8, 4, 7, 7}},
+                    {"fc.weight", {10, 8}},
+                    {"layer1.0.conv1.weight", {8, 8, 3, 3}},
+                    {"layer1.1.conv1.weight", {8, 8, 3, 3}},
+                    {"layer2.0.conv1.weight", {6, 8, 3, 3}}},
+                   "x");
+  EXPECT_EQ(spec.stem, ResNetSpec::Stem::kImagenet);
+  EXPECT_EQ(spec.block, ResNetSpec::Block::kBasic);
+  EXPECT_EQ(spec.channels, 4);
+  EXPECT_EQ(spec.classes, 10);
+  EXPECT_EQ(spec.widths, (std::vector<int64_t>{8, 6}));
+  EXPECT_EQ(spec.blocks, (std::vector<int64_t>{2, 1}));
 }
 
 }  // namespace

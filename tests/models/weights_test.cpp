@@ -194,5 +194,67 @@ TEST(Weights, FileThatIsNoNetworkIsRefused) {
   EXPECT_NE(message_of({}, {}).find("not a ResNet"), std::string::npos);
 }
 
+TEST(Weights, BothMeanAndDeviationMustBeInTheFile) {
+  const auto model = small_network();
+  TensorFile file = export_weights(*model, model->source());
+  for (const char* name : {"mean", "std"}) {
+    file.metadata = {{name, "0.5"}};
+    EXPECT_EQ(message_of(file, {}),
+              "m.safetensors: does not say how its inputs are normalised "
+              "(metadata mean and std), and no normalisation was given");
+  }
+  file.metadata = {{"mean", "0.1"}, {"std", "0.2,x"}};
+  EXPECT_EQ(message_of(file, {}),
+            "m.safetensors: metadata std: expected numbers separated by "
+            "commas, got \"0.2,x\"");
+}
+
+TEST(Weights, NormLayersSayWhatDoesNotFit) {
+  const auto model = small_network();
+  const auto message = [&](const TensorFile& delta) {
+    try {
+      apply_norm(*model, model->source(), delta, "delta");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kBadFormat);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const TensorFile good = export_norm(*model, model->source());
+  EXPECT_EQ(message(good), "no error");
+  const size_t count = good.tensors.size();
+  EXPECT_EQ(count, 4 * model->norm_layers().size());
+  for (const char* part : {"weight", "bias", "running_mean", "running_var"}) {
+    const std::string name = std::string("layer2.0.bn1.") + part;
+    const std::string problem =
+        "delta: expected the norm layers of this model, \"" + name +
+        "\" is missing or of another shape";
+    TensorFile bad = good;
+    bad.tensors.erase(name);
+    EXPECT_EQ(message(bad), problem);
+    bad.tensors[name] = good.tensors.at("bn1.weight");
+    EXPECT_EQ(message(bad), problem);
+  }
+  TensorFile more = good;
+  more.tensors["extra"] = good.tensors.at("bn1.bias");
+  EXPECT_EQ(message(more), "delta: expected " + std::to_string(count) +
+                               " tensors of norm layers, got " +
+                               std::to_string(count + 1));
+}
+
+TEST(Weights, EveryNormTensorComesBackToItsPlace) {
+  const auto model = small_network();
+  ModelState adapted = model->source().clone_norm();
+  adapted.affine.copy_(at::rand({adapted.affine.numel()}));
+  adapted.running_mean.copy_(at::rand({adapted.running_mean.numel()}));
+  adapted.running_var.copy_(at::rand({adapted.running_var.numel()}));
+  const ModelState restored = apply_norm(*model, model->source(),
+                                         export_norm(*model, adapted), "delta");
+  EXPECT_TRUE(restored.affine.equal(adapted.affine));
+  EXPECT_TRUE(restored.running_mean.equal(adapted.running_mean));
+  EXPECT_TRUE(restored.running_var.equal(adapted.running_var));
+  EXPECT_TRUE(restored.body.is_same(model->source().body));
+}
+
 }  // namespace
 }  // namespace sotta

@@ -4,6 +4,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/zeros.h>
 
+#include "sotta/adapt/sotta.h"
 #include "sotta/core/error.h"
 
 #include "tests/adapt/trace.h"
@@ -141,6 +142,76 @@ TEST(AdapterRefusals, CountersOfARestoredAdapterGoOn) {
   fresh->reset();
   EXPECT_EQ(fresh->samples(), 0);
   EXPECT_EQ(fresh->updates(), 0);
+}
+
+// What make_adapter() says of the golden network with one option changed.
+void expect_unmade(const std::string& method, const OptionMap& changes,
+                   const at::Tensor& source_images,
+                   const std::string& sentence) {
+  MethodContext context;
+  context.model = testing::golden_network();
+  context.source_images = source_images;
+  expect_sentence(ErrorKind::kInvalid, sentence, [&] {
+    make_adapter(method, context, Preset::kClean, changes);
+  });
+}
+
+TEST(AdapterRefusals, SayWhichNormLayersCannotBeFrozen) {
+  for (const char* method : {"sar", "sotta"}) {
+    expect_unmade(method, {{"frozen", std::string("layer9")}}, {},
+                  "frozen: no norm layer's name contains \"layer9\"");
+    expect_unmade(method, {{"frozen", std::string("n")}}, {},
+                  "frozen: \"n\" freezes every norm layer");
+  }
+}
+
+TEST(AdapterRefusals, SayWhatSourceImagesHaveToBe) {
+  const OptionMap automatic = {
+      {"min_confidence", SottaOptions::kAutoConfidence}};
+  const std::string expected =
+      "source_images: expected at least one image [N, C, H, W], got ";
+  expect_unmade("sotta", automatic, at::zeros({0, 3, 16, 16}),
+                expected + "[0, 3, 16, 16]");
+  expect_unmade("sotta", automatic, at::zeros({3, 16, 16}),
+                expected + "[3, 16, 16]");
+}
+
+TEST(AdapterRefusals, SayWhatIsWrongWithAMemory) {
+  const auto sized = [](int64_t capacity) {
+    MethodContext context;
+    context.model = testing::golden_network();
+    context.update_interval = 16;
+    return make_adapter(
+        "sotta", context, Preset::kClean,
+        {{"min_confidence", 0.0}, {"memory_capacity", capacity}});
+  };
+  const auto adapter = sized(8);
+  adapter->step(golden_stream().slice(0, 0, 10));
+  const Snapshot good = adapter->snapshot();
+  const auto refused = [&](Adapter& other, const Snapshot& bad,
+                           const std::string& problem) {
+    expect_sentence(ErrorKind::kBadFormat, "snapshot: " + problem,
+                    [&] { other.restore(bad); });
+  };
+
+  refused(*sized(9), good, "expected a memory_capacity of 9, got 8");
+  Snapshot without = good;
+  without.tensors.erase("memory.images");
+  refused(*adapter, without,
+          "expected the images of the memory's 8 samples, found none");
+  const std::string unfit =
+      "its memory does not fit this adapter's of 8 samples";
+  const at::Tensor items = good.tensors.at("memory.items");
+  for (const auto& [place, value] : std::vector<std::pair<int64_t, int64_t>>{
+           {0, -1}, {0, 8}, {2, -1}, {2, 5}}) {  // of a slot, of a label
+    Snapshot bad = good;
+    bad.tensors["memory.items"] = items.clone();
+    bad.tensors["memory.items"][place] = value;
+    refused(*adapter, bad, unfit);
+  }
+  Snapshot cut = good;
+  cut.tensors["memory.items"] = items.slice(0, 1).clone();
+  refused(*adapter, cut, unfit);
 }
 
 }  // namespace

@@ -221,6 +221,32 @@ TEST(AtomicFile, WritesThroughDescriptorZeroToo) {
   EXPECT_EQ(read_bytes(folder / "a"), "text");
 }
 
+// The lowest that is free: one that is left open raises it.
+int next_descriptor() {
+  const int next = open("/dev/null", O_RDONLY);
+  close(next);
+  return next;
+}
+
+TEST(AtomicFile, LeavesNoDescriptorOpen) {
+  const TempDir folder;
+  const int before = next_descriptor();
+  { AtomicFile abandoned(folder / "a"); }
+  EXPECT_EQ(next_descriptor(), before);
+  replace_file(folder / "a", "text");
+  EXPECT_EQ(next_descriptor(), before);
+  {
+    AtomicFile durable(folder / "a");
+    durable.commit_durably();
+  }
+  EXPECT_EQ(next_descriptor(), before);
+  folder.write("a.partial-" + dead_process() + "-0", "half");
+  { AtomicFile after_a_crash(folder / "a"); }
+  EXPECT_EQ(next_descriptor(), before);
+  EXPECT_THROW(AtomicFile(folder / "absent/a"), Error);
+  EXPECT_EQ(next_descriptor(), before);
+}
+
 TEST(ReplaceFile, PutsTheTextInPlaceOfTheOld) {
   const TempDir folder;
   folder.write("a", "old and longer");

@@ -2,8 +2,11 @@
 
 #include <filesystem>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
@@ -70,6 +73,69 @@ TEST(MappedFile, RefusesAPipeWithoutWaitingForIt) {
 
 TEST(MappedFile, RefusesNamesTooLongForTheSystem) {
   expect_error(ErrorKind::kIo, "cannot be read",
+               [] { map_file(std::string(100000, 'a')); });
+}
+
+// The lowest that is free: one that is left open raises it.
+int next_descriptor() {
+  const int next = ::open("/dev/null", O_RDONLY);
+  ::close(next);
+  return next;
+}
+
+TEST(MappedFile, LeavesNoDescriptorOpen) {
+  const TempDir folder;
+  const auto file = folder.write("a", "hello");
+  const int before = next_descriptor();
+  const SharedBytes bytes = map_file(file);
+  EXPECT_EQ(next_descriptor(), before);
+  EXPECT_THROW(map_file(folder.path()), Error);
+  EXPECT_EQ(next_descriptor(), before);
+}
+
+// The kernel tells whether a page belongs to the process.
+TEST(MappedFile, GivesItsMemoryBackWithTheLastOwner) {
+  const TempDir folder;
+  SharedBytes bytes = map_file(folder.write("a", "hello"));
+  auto* page = const_cast<std::byte*>(bytes.data.get());
+  unsigned char resident = 0;
+  ASSERT_EQ(::mincore(page, 1, &resident), 0);
+  bytes = {};
+  EXPECT_NE(::mincore(page, 1, &resident), 0);
+}
+
+TEST(MappedFile, ReadsThroughDescriptorZeroToo) {
+  const TempDir folder;
+  const auto file = folder.write("a", "hello");
+  const int input = ::dup(0);
+  ::close(0);
+  const SharedBytes bytes = map_file(file);
+  const int free_again = next_descriptor();
+  if (input >= 0) {
+    ::dup2(input, 0);
+    ::close(input);
+  }
+  EXPECT_EQ(bytes.size, 5u);
+  EXPECT_EQ(free_again, 0);
+}
+
+TEST(MappedFile, ARefusalSaysWhatIsThere) {
+  const TempDir folder;
+  const std::string place = folder.path().string();
+  expect_error(ErrorKind::kInvalid, place + ": expected a file, got a folder",
+               [&] { map_file(folder.path()); });
+  expect_error(ErrorKind::kNotFound,
+               place +
+                   "/absent: expected a file, but there is none of this "
+                   "name",
+               [&] { map_file(folder / "absent"); });
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expect_error(ErrorKind::kInvalid,
+               place +
+                   "/pipe: expected a regular file, got a device, pipe or "
+                   "socket",
+               [&] { map_file(folder / "pipe"); });
+  expect_error(ErrorKind::kIo, ": cannot be read: File name too long",
                [] { map_file(std::string(100000, 'a')); });
 }
 

@@ -141,6 +141,29 @@ TEST(RecordFolder, ItsFileIsNotPassedOnToOtherPrograms) {
   EXPECT_EQ(fcntl(next, F_GETFL) & (O_ACCMODE | O_APPEND), O_WRONLY | O_APPEND);
 }
 
+// The lowest that is free: one that is left open raises it.
+int next_descriptor() {
+  const int next = open("/dev/null", O_RDONLY);
+  close(next);
+  return next;
+}
+
+TEST(RecordFolder, LeavesNoDescriptorOpen) {
+  const TempDir dir;
+  const int before = next_descriptor();
+  { RecordFolder folder(dir.path(), ""); }
+  EXPECT_EQ(next_descriptor(), before);
+  {
+    const RecordFolder first(dir.path(), "");
+    const int with_one = next_descriptor();
+    EXPECT_THROW(RecordFolder(dir.path(), ""), Error);
+    EXPECT_EQ(next_descriptor(), with_one);
+  }
+  dir.write("records.jsonl", "nonsense\n");
+  EXPECT_THROW(RecordFolder(dir.path(), ""), Error);
+  EXPECT_EQ(next_descriptor(), before);
+}
+
 TEST(RecordFolder, ARefusalGivesItsFileBack) {
   const TempDir dir;
   dir.write("records-other.jsonl", "nonsense\n");

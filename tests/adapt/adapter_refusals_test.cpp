@@ -4,9 +4,9 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/zeros.h>
 
-#include "sotta/adapt/sotta.h"
 #include "sotta/core/error.h"
 
+#include "adapt/methods/sotta.h"
 #include "tests/adapt/trace.h"
 
 namespace sotta {

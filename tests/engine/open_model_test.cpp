@@ -7,8 +7,8 @@
 #include "sotta/core/rng.h"
 #include "sotta/data/safetensors.h"
 
-#include "models/resnet.h"
 #include "engine/fused.h"
+#include "models/resnet.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

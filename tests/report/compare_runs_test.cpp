@@ -125,20 +125,23 @@ Names text_of(const Table& table) {
   return lines;
 }
 
+Runs runs_before() {
+  return {run("tent", "noise", "fog", 0, 50),
+          run("tent", "noise", "fog", 1, 60),
+          run("tent", "noise", "snow", 0, 40),
+          run("tent", "noise", "snow", 1, 50),
+          run("tent", "noise", "frost", 0, 50),
+          run("tent", "noise", "frost", 1, 60),
+          run("lame", "noise", "fog", 0, 50),
+          run("lame", "noise", "fog", 1, 52),
+          run("sar", "noise", "fog", 0, 33),
+          run("eata", "noise", "fog", 5, 70)};
+}
+
 // TENT: +0.5 in fog and +1 in frost; +2 and -3 in snow. LAME has other seeds:
 // means 51 and 61 with errors of 1 each, t of two degrees of freedom 4.30265,
 // so 10 -+ 6.085. SAR is the same; EATA has one seed.
 TEST(CompareRuns, TheseRunsGiveTheseTables) {
-  const Runs before = {run("tent", "noise", "fog", 0, 50),
-                       run("tent", "noise", "fog", 1, 60),
-                       run("tent", "noise", "snow", 0, 40),
-                       run("tent", "noise", "snow", 1, 50),
-                       run("tent", "noise", "frost", 0, 50),
-                       run("tent", "noise", "frost", 1, 60),
-                       run("lame", "noise", "fog", 0, 50),
-                       run("lame", "noise", "fog", 1, 52),
-                       run("sar", "noise", "fog", 0, 33),
-                       run("eata", "noise", "fog", 5, 70)};
   const Runs now = {run("tent", "noise", "fog", 0, 50.5),
                     run("tent", "noise", "fog", 1, 60.5),
                     run("tent", "noise", "snow", 0, 42),
@@ -151,7 +154,7 @@ TEST(CompareRuns, TheseRunsGiveTheseTables) {
                     run("eata", "noise", "fog", 5, 68),
                     run("eata", "near", "fog", 5, 60)};
 
-  const Section section = compare_runs(now, before);
+  const Section section = compare_runs(now, runs_before());
 
   EXPECT_EQ(section.title, "What changed");
   ASSERT_EQ(section.paragraphs.size(), 2u);

@@ -18,10 +18,10 @@ namespace {
 
 using Rule = MethodEntry::OutputRule;
 
-class ReplayedMethod : public Method {
+class CachedMethod : public Method {
  public:
-  ReplayedMethod(std::unique_ptr<Method> method, Rule rule,
-                 std::shared_ptr<const SourceOutputs> outputs)
+  CachedMethod(std::unique_ptr<Method> method, Rule rule,
+               std::shared_ptr<const SourceOutputs> outputs)
       : method_(std::move(method)),
         rule_(std::move(rule)),
         outputs_(std::move(outputs)) {}
@@ -47,7 +47,7 @@ class ReplayedMethod : public Method {
   }
 
   void exchange(StateArchive& archive) override {
-    archive("replay.position", position_);
+    archive("source_outputs.position", position_);
     method_->exchange(archive);
   }
 
@@ -91,11 +91,11 @@ bool uses_source_outputs(const std::string& method) {
   return find_method(method).rule != nullptr;
 }
 
-std::unique_ptr<Method> make_replayed_method(
+std::unique_ptr<Method> make_cached_method(
     const std::string& method, const MethodContext& context, Preset preset,
     const OptionMap& changes, std::shared_ptr<const SourceOutputs> outputs) {
   const MethodEntry& entry = find_method(method);
-  return std::make_unique<ReplayedMethod>(
+  return std::make_unique<CachedMethod>(
       entry.make(context, preset, changes),
       entry.rule(preset, context.model->classes(), changes),
       std::move(outputs));

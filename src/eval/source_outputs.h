@@ -30,13 +30,13 @@ SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
                              Stream& stream,
                              const ProgressCallback& progress = {});
 
-// Methods that can replay such outputs.
+// Methods that can take their answers from this cache.
 bool uses_source_outputs(const std::string& method);
 
 // The method with its outputs at hand. It takes one row per image in the order
 // of the stream; predict() alone asks the model. Throws Error(kInvalid) for
 // options out of range.
-std::unique_ptr<Method> make_replayed_method(
+std::unique_ptr<Method> make_cached_method(
     const std::string& method, const MethodContext& context, Preset preset,
     const OptionMap& changes, std::shared_ptr<const SourceOutputs> outputs);
 

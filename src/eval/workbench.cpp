@@ -59,7 +59,7 @@ WorkbenchOptions checked(const WorkbenchOptions& options) {
 
 // Attacks other than the published one change what the source model sees, and a
 // screen may ask for some of the images alone.
-bool can_replay(const Cell& cell) {
+bool can_use_source_outputs(const Cell& cell) {
   const bool attacked = find_scenario(cell.stream.scenario).has_attacker() &&
                         cell.attack.mode != "paper";
   return uses_source_outputs(cell.method) && cell.odin.threshold == 0 &&
@@ -70,8 +70,8 @@ std::function<std::unique_ptr<Method>(const MethodContext&)> maker_of(
     const Cell& cell, std::shared_ptr<const SourceOutputs> outputs) {
   return [cell, outputs](const MethodContext& context) {
     const Preset preset = parse_preset(cell.preset);
-    auto method = outputs ? make_replayed_method(cell.method, context, preset,
-                                                 cell.method_changes, outputs)
+    auto method = outputs ? make_cached_method(cell.method, context, preset,
+                                               cell.method_changes, outputs)
                           : make_method(cell.method, context, preset,
                                         cell.method_changes);
     if (cell.odin.threshold > 0)
@@ -253,7 +253,7 @@ RunTask Workbench::prepare(const Cell& cell, const ProgressCallback& progress) {
       task.context.model, ExecutorOptions{store_->options().replay});
   task.context.source_images = store_->source_images_on_device(cell);
   std::shared_ptr<const SourceOutputs> outputs;
-  if (can_replay(cell)) outputs = store_->outputs(cell, progress);
+  if (can_use_source_outputs(cell)) outputs = store_->outputs(cell, progress);
   task.shared_seconds = outputs ? outputs->seconds : 0;
   task.make = maker_of(cell, outputs);
   task.guard = cell.guard;

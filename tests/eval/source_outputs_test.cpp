@@ -41,7 +41,7 @@ Bench make_bench() {
   return bench;
 }
 
-class ReplayedMethod : public ::testing::TestWithParam<const char*> {
+class CachedMethod : public ::testing::TestWithParam<const char*> {
  protected:
   static void expect_same_bits(const std::string& method,
                                const GuardOptions& guard) {
@@ -55,24 +55,23 @@ class ReplayedMethod : public ::testing::TestWithParam<const char*> {
     EXPECT_GT(outputs->seconds, 0);
 
     Adapter direct(method, make_method(method, context), context, guard);
-    Adapter replayed(
+    Adapter cached(
         method,
-        make_replayed_method(method, context, Preset::kClean, {}, outputs),
+        make_cached_method(method, context, Preset::kClean, {}, outputs),
         context, guard);
     Stream stream(bench.plan, bench.sources);
     while (stream.position() < stream.size()) {
       const at::Tensor images = stream.next(8);
-      EXPECT_TRUE(
-          direct.step(images).logits.equal(replayed.step(images).logits));
+      EXPECT_TRUE(direct.step(images).logits.equal(cached.step(images).logits));
     }
   }
 };
 
-TEST_P(ReplayedMethod, PredictsTheSameBits) {
+TEST_P(CachedMethod, PredictsTheSameBits) {
   expect_same_bits(GetParam(), {});
 }
 
-TEST_P(ReplayedMethod, PredictsTheSameBitsWhenAGuardPutsItBack) {
+TEST_P(CachedMethod, PredictsTheSameBitsWhenAGuardPutsItBack) {
   GuardOptions guard;
   guard.history = 1;
   guard.max_class_share = 0.01;  // trips in every window
@@ -83,10 +82,11 @@ TEST_P(ReplayedMethod, PredictsTheSameBitsWhenAGuardPutsItBack) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, ReplayedMethod,
+INSTANTIATE_TEST_SUITE_P(Methods, CachedMethod,
                          ::testing::Values("source", "lame"));
 
-// The rule of a replayed LAME has the options of the method it stands for.
+// The rule of a LAME from the cache has the options of the method it stands
+// for.
 TEST(SourceOutputs, EveryOptionOfLameReachesItsReplay) {
   const Bench bench = make_bench();
   MethodContext context;
@@ -99,20 +99,20 @@ TEST(SourceOutputs, EveryOptionOfLameReachesItsReplay) {
     Adapter adapter("lame", std::move(method), context);
     return adapter.step(whole.read(0, 8)).logits;
   };
-  const at::Tensor plain = logits(
-      make_replayed_method("lame", context, Preset::kClean, {}, outputs));
+  const at::Tensor plain =
+      logits(make_cached_method("lame", context, Preset::kClean, {}, outputs));
   const std::vector<std::pair<Preset, OptionMap>> variants = {
       {Preset::kPaper, {}},
       {Preset::kClean, {{"neighbours", int64_t{2}}}},
       {Preset::kClean, {{"affinity_weight", 5.0}}},
       {Preset::kClean, {{"max_iterations", int64_t{1}}}}};
   for (const auto& [preset, changes] : variants) {
-    const at::Tensor replayed =
-        logits(make_replayed_method("lame", context, preset, changes, outputs));
+    const at::Tensor cached =
+        logits(make_cached_method("lame", context, preset, changes, outputs));
     EXPECT_TRUE(
-        replayed.equal(logits(make_method("lame", context, preset, changes))));
+        cached.equal(logits(make_method("lame", context, preset, changes))));
     if (!changes.empty()) {
-      EXPECT_FALSE(replayed.equal(plain)) << changes.begin()->first;
+      EXPECT_FALSE(cached.equal(plain)) << changes.begin()->first;
     }
   }
 }
@@ -123,7 +123,7 @@ TEST(SourceOutputs, ServeTwoMethodsOnly) {
   EXPECT_FALSE(uses_source_outputs("bn_stats"));
 }
 
-TEST(SourceOutputs, AReplayedMethodCanBeTakenBack) {
+TEST(SourceOutputs, ACachedMethodCanBeTakenBack) {
   const Bench bench = make_bench();
   MethodContext context;
   context.model = bench.model;
@@ -132,7 +132,7 @@ TEST(SourceOutputs, AReplayedMethodCanBeTakenBack) {
       source_outputs(*bench.model, *bench.plan, stream));
   Adapter adapter(
       "source",
-      make_replayed_method("source", context, Preset::kClean, {}, outputs),
+      make_cached_method("source", context, Preset::kClean, {}, outputs),
       context);
   const Snapshot start = adapter.snapshot();
   const at::Tensor images = stream.read(0, 8);
@@ -175,7 +175,7 @@ TEST(SourceOutputs, StopWhenAsked) {
   EXPECT_EQ(stream.position(), 16);
 }
 
-TEST(SourceOutputs, AReplayedMethodPredictsAnyImages) {
+TEST(SourceOutputs, ACachedMethodPredictsAnyImages) {
   const Bench bench = make_bench();
   MethodContext context;
   context.model = bench.model;
@@ -183,12 +183,12 @@ TEST(SourceOutputs, AReplayedMethodPredictsAnyImages) {
   const auto outputs = std::make_shared<const SourceOutputs>(
       source_outputs(*bench.model, *bench.plan, stream));
   for (const char* name : {"source", "lame"}) {
-    const auto replayed =
-        make_replayed_method(name, context, Preset::kClean, {}, outputs);
+    const auto cached =
+        make_cached_method(name, context, Preset::kClean, {}, outputs);
     const at::Tensor images = stream.read(20, 30);
-    EXPECT_TRUE(replayed->predict(images).equal(
+    EXPECT_TRUE(cached->predict(images).equal(
         make_method(name, context)->predict(images)));
-    EXPECT_TRUE(replayed->state().affine.equal(bench.model->source().affine));
+    EXPECT_TRUE(cached->state().affine.equal(bench.model->source().affine));
   }
 }
 

@@ -192,7 +192,7 @@ TEST(Workbench, TheGuardOfACellIsAtWork) {
   EXPECT_NE(losses_of(guarded), losses_of(free));
 }
 
-// Source and LAME replay what the model said of the whole stream only where
+// Source and LAME take what the model said of the whole stream only where
 // they would have asked it the same.
 TEST(Workbench, SharesTheSourceModelsOutputsOnlyWhereTheyAreAskedFor) {
   const TinyBench tiny;

@@ -30,6 +30,8 @@ DECLARATION = re.compile(r"(const|static|auto|constexpr)\b|[\w:<>, ]+[&*]* [&*]*
 CONTROL = {"if", "for", "while", "switch", "catch", "constexpr"}
 NO_EXPRESSION = {"return", "throw", "case", "else", "do", "goto", "default", "using", "static_assert", "typedef",
                  "template", "try", "public", "private", "protected", "friend", "extern", "namespace", *CONTROL}
+# What `return {};` would not change.
+EMPTY_RETURNS = {"return {};", "return 0;", "return false;", "return nullptr;", "return std::nullopt;"}
 
 # A fault that concerns the tokens start .. end - 1. Its form: "expression" (`code` replaces it), "argument",
 # "statement" (left out), "before" or "after" (`code` is put there). `line` is where a reader looks for it.
@@ -227,12 +229,15 @@ def statement_faults(source):
             continue
         if source.block.get(i) == "body" and source.block.get(source.parent[i], "namespace") in {"namespace", "type"}:
             head = source.text[source.statement_start(i):i]
-            if "void" in head[:head.index("(") if "(" in head else 0]:
+            # One that never returns cannot: the compiler takes that for granted.
+            if "void" in head[:head.index("(") if "(" in head else 0] and "noreturn" not in head:
                 yield i, "early return", "return at the start", "after", i, i + 1, "return;"
         end = source.statement_end(i)
         if not end:
             continue
         code = source.flat(i, end)
+        if text == "return" and code in EMPTY_RETURNS:
+            continue
         if text == "return" and code != "return;":
             yield i, "return", "an empty value returned", "before", i, end, "return {};"
         elif text in {"return", "break", "continue", "throw"} or (

@@ -254,8 +254,8 @@ TEST(AdapterObserve, AFullWindowOfScreenedSamplesIsRestored) {
       context.update_interval = kSmallWindow;
       OdinOptions options;
       options.threshold =
-          std::get<0>(
-              odin_scores(*context.model, images(0, 16), options).sort())[8]
+          std::get<0>(odin_scores(*executor_of(context), images(0, 16), options)
+                          .sort())[8]
               .item<double>();
       return std::make_unique<Adapter>(
           "screened",

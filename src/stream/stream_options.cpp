@@ -12,8 +12,8 @@ void validate(const StreamOptions& options) {
   require(find_scenario(options.scenario).takes_dataset() ||
               options.foreign.empty(),
           "foreign",
-          "expected none, for the scenario " + options.scenario +
-              " takes no dataset, got \"" + options.foreign + "\"");
+          "a foreign set goes with a scenario that takes a dataset, not with " +
+              options.scenario);
   require_at_least("foreign_count", options.foreign_count, -1);
   // Written so that NaN fails too.
   require(options.foreign_share >= 0 && options.foreign_share < 1,

@@ -35,7 +35,8 @@ class GpuNormGrid : public testing::OnGpu {
                      .contiguous(at::MemoryFormat::ChannelsLast);
     pass.vectors = {vector(1), vector(1), vector(0),
                     vector(1), vector(7), vector(7)};
-    pass.stats = NormStats::batch();
+    pass.uses_batch = true;
+    pass.batch_share = 1;
     pass.output = at::full_like(pass.input, 7);
     pass.trace = {vector(7), vector(7), vector(7)};
     return pass;
@@ -94,7 +95,7 @@ TEST_F(GpuNormGrid, LeavesWhatIsTooLargeOrHasOtherChannels) {
 
 TEST_F(GpuNormGrid, LeavesRunningAverages) {
   NormForward pass = forward({64, 64, 32, 32}, at::kFloat);
-  pass.stats = NormStats::running();
+  pass.uses_batch = false;
   EXPECT_FALSE(run_at_once(pass));
   expect_all(pass.output, 7);
 }

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sotta/core/atomic_file.h"
 #include "sotta/core/options.h"
 
 #include "core/output_place.h"
@@ -76,6 +77,7 @@ void PredictionWriter::write(const std::vector<ImageBatch::Item>& items,
 void PredictionWriter::close() {
   stream_->flush();
   check();
+  if (path_ != "-") sync_file(path_);
 }
 
 namespace {

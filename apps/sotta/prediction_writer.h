@@ -23,7 +23,8 @@ class PredictionWriter {
              const Prediction& prediction,
              const std::vector<Verdict>& verdicts);
 
-  // Throws Error(kIo) if anything could not be written.
+  // The lines have reached the disk when it returns, before any state that was
+  // learnt with them. Throws Error(kIo) if anything could not be written.
   void close();
 
  protected:

@@ -27,15 +27,25 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   return temporary;
 }
 
+// Some file systems have nothing to sync, and say so.
+bool reached_disk(int descriptor) {
+  return ::fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS;
+}
+
+// `path` is what the message names.
+void sync(const std::filesystem::path& place, int flags,
+          const std::filesystem::path& path) {
+  const int descriptor = ::open(place.c_str(), flags | O_CLOEXEC);
+  if (descriptor < 0) fail_to_write(path, errno);
+  const int problem = reached_disk(descriptor) ? 0 : errno;
+  ::close(descriptor);
+  if (problem != 0) fail_to_write(path, problem);
+}
+
 // A name is kept by its folder.
 void sync_folder_of(const std::filesystem::path& path) {
   const auto parent = path.parent_path();
-  const int folder = ::open(parent.empty() ? "." : parent.c_str(),
-                            O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) fail_to_write(path, errno);
-  const int problem = ::fsync(folder) == 0 ? 0 : errno;
-  ::close(folder);
-  if (problem != 0) fail_to_write(path, problem);
+  sync(parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY, path);
 }
 
 // A writer holds a lock on its temporary file, also one on another machine;
@@ -95,7 +105,7 @@ void AtomicFile::write(const void* data, size_t size) {
 }
 
 void AtomicFile::commit_durably() {
-  if (::fsync(descriptor_) != 0) fail_to_write(path_, errno);
+  if (!reached_disk(descriptor_)) fail_to_write(path_, errno);
   commit();
   sync_folder_of(path_);
 }
@@ -112,6 +122,13 @@ void replace_file(const std::filesystem::path& path, const std::string& text) {
   AtomicFile file(path);
   file.write(text.data(), text.size());
   file.commit();
+}
+
+void sync_file(const std::filesystem::path& path) {
+  std::error_code problem;
+  if (!std::filesystem::is_regular_file(path, problem)) return;
+  sync(path, O_WRONLY, path);
+  sync_folder_of(path);
 }
 
 }  // namespace sotta

@@ -36,4 +36,9 @@ class AtomicFile {
 // The same for text that is at hand: the file is there whole, or as it was.
 void replace_file(const std::filesystem::path& path, const std::string& text);
 
+// For files that grow line by line: returns when what was written to the file,
+// and its name, have reached the disk. Does nothing for what is no regular
+// file, such as a pipe. Throws Error(kIo) when the system refuses.
+void sync_file(const std::filesystem::path& path);
+
 }  // namespace sotta

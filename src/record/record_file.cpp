@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <fstream>
 
+#include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
 
 #include "core/output_place.h"
@@ -44,6 +45,7 @@ void append_record(const fs::path& file, const RunRecord& record) {
   out.write(line.data(), static_cast<std::streamsize>(line.size()));
   out.flush();
   if (!out) fail_to_write(file, errno);
+  sync_file(file);
 }
 
 std::vector<RunRecord> read_records(const fs::path& file) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -14,33 +13,16 @@
 #include <unistd.h>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/noted_syncs.h"
 #include "tests/support/temp_dir.h"
-
-namespace {
-
-std::vector<std::string> synced;  // "file" or "folder", in their order
-int failing_sync = 0;             // counted from 1
-
-}  // namespace
-
-// In place of the C library's: notes what is synced, and fails when told to.
-extern "C" int fsync(int descriptor) {
-  struct stat about = {};
-  ::fstat(descriptor, &about);
-  synced.emplace_back(S_ISDIR(about.st_mode) ? "folder" : "file");
-  if (static_cast<int>(synced.size()) == failing_sync) {
-    errno = EIO;
-    return -1;
-  }
-  const auto real = reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, "fsync"));
-  return real(descriptor);
-}
 
 namespace sotta {
 namespace {
 
 using testing::expect_error;
+using testing::failing_sync;
 using testing::read_bytes;
+using testing::synced;
 using testing::TempDir;
 
 size_t files_in(const TempDir& folder) {
@@ -114,6 +96,37 @@ TEST(AtomicFile, SaysThatTheNameMayBeLost) {
     file.commit_durably();
   });
   failing_sync = 0;
+}
+
+TEST(SyncFile, SyncsTheFileAndThenItsName) {
+  const TempDir folder;
+  folder.write("a", "one");
+  synced.clear();
+  sync_file(folder / "a");
+  EXPECT_EQ(synced, (std::vector<std::string>{"file", "folder"}));
+  EXPECT_EQ(read_bytes(folder / "a"), "one");
+}
+
+TEST(SyncFile, SaysThatTheDiskFails) {
+  const TempDir folder;
+  folder.write("a", "one");
+  for (const int failing : {1, 2}) {
+    synced.clear();
+    failing_sync = failing;
+    expect_error(ErrorKind::kIo, "cannot be written",
+                 [&] { sync_file(folder / "a"); });
+    failing_sync = 0;
+  }
+}
+
+// Opening a pipe would wait for its other end.
+TEST(SyncFile, LeavesAloneWhatIsNoRegularFile) {
+  const TempDir folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  synced.clear();
+  sync_file(folder / "pipe");
+  sync_file("/dev/full");
+  EXPECT_TRUE(synced.empty());
 }
 
 TEST(AtomicFile, NamesTheFileItCannotWrite) {

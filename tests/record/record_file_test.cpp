@@ -10,6 +10,7 @@
 #include "sotta/core/error.h"
 
 #include "tests/support/expect_error.h"
+#include "tests/support/noted_syncs.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -39,6 +40,16 @@ TEST(RecordFile, KeepsRecordsInOrder) {
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].seed, 1);
   EXPECT_EQ(records[1].seed, 2);
+}
+
+// A run may have taken hours: its record survives a power cut.
+TEST(RecordFile, ARecordHasReachedTheDiskWhenItIsAppended) {
+  const TempDir folder;
+  for (int64_t i = 0; i < 2; ++i) {
+    testing::synced.clear();
+    append_record(folder / "runs.jsonl", numbered(i));
+    EXPECT_EQ(testing::synced, (std::vector<std::string>{"file", "folder"}));
+  }
 }
 
 TEST(RecordFile, HalfWrittenLastLineIsDroppedAndReplaced) {

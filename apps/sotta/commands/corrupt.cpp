@@ -91,7 +91,10 @@ class FolderSettings {
       require(entry.path().extension() != ".npy", entry.path().string(),
               "lies in a folder without a settings.json, so it was not made "
               "here; choose an empty folder");
-    replace_file(path, settings_.dump(2) + "\n");
+    const std::string text = settings_.dump(2) + "\n";
+    AtomicFile file(path);
+    file.write(text.data(), text.size());
+    file.commit_durably();
   }
 
  private:

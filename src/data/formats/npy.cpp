@@ -51,7 +51,7 @@ void write_npy(const std::filesystem::path& path, const Array& array) {
   AtomicFile file(path);
   file.write(header.data(), header.size());
   file.write(array.data.get(), static_cast<size_t>(array.bytes()));
-  file.commit();
+  file.commit_durably();
 }
 
 }  // namespace sotta

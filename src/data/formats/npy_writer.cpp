@@ -33,7 +33,7 @@ void NpyWriter::append(const Array& part) {
 void NpyWriter::commit() {
   require(missing_bytes_ == 0, path_.string(),
           std::to_string(missing_bytes_) + " bytes of the array are missing");
-  file_->commit();
+  file_->commit_durably();
 }
 
 }  // namespace sotta

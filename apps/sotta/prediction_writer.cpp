@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sotta/core/atomic_file.h"
 #include "sotta/core/options.h"
 
+#include "core/atomic_file.h"
 #include "core/output_place.h"
 
 namespace sotta::cli {

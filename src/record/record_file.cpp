@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <fstream>
 
-#include "sotta/core/atomic_file.h"
 #include "sotta/core/error.h"
 
+#include "core/atomic_file.h"
 #include "core/output_place.h"
 
 namespace sotta {

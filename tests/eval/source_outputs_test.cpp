@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, CachedMethod,
 
 // The rule of a LAME from the cache has the options of the method it stands
 // for.
-TEST(SourceOutputs, EveryOptionOfLameReachesItsReplay) {
+TEST(SourceOutputs, EveryOptionOfLameReachesItsCache) {
   const Bench bench = make_bench();
   MethodContext context;
   context.model = bench.model;

@@ -66,7 +66,7 @@ TEST_F(CapturedCalls, ResultsStayAsTheyAre) {
   EXPECT_EQ(totals[2].item<double>(), 0 + 1 + 2 + 3 + 4 + 5);
 }
 
-TEST_F(ReplayedCalls, TwoShapesHaveAPlaceEachAndAThirdHasNone) {
+TEST_F(CapturedCalls, TwoShapesHaveAPlaceEachAndAThirdHasNone) {
   const auto call_twice = [&](int64_t length, double value) {
     const at::Tensor first = at::full({length}, value);
     const at::Tensor second = at::full({length}, value + 1);
@@ -85,7 +85,7 @@ TEST_F(ReplayedCalls, TwoShapesHaveAPlaceEachAndAThirdHasNone) {
   EXPECT_NE(places.back(), of_three);
 }
 
-TEST_F(ReplayedCalls, AShapeIsRecordedOnlyWhenItComesTwiceInARow) {
+TEST_F(CapturedCalls, AShapeIsCapturedOnlyWhenItComesTwiceInARow) {
   std::vector<at::Tensor> inputs;
   for (int i = 0; i < 6; ++i) {
     inputs.push_back(at::full({3 + i % 2}, i));
@@ -94,14 +94,14 @@ TEST_F(ReplayedCalls, AShapeIsRecordedOnlyWhenItComesTwiceInARow) {
   }
 }
 
-TEST(Replayed, WithoutReplayIsTheFunction) {
+TEST(CapturedFunction, WithoutCaptureIsTheFunction) {
   std::vector<void*> places;
-  Replayed calls(
+  CapturedFunction calls(
       [&](const at::Tensor& input) {
         places.push_back(input.data_ptr());
         return std::vector<at::Tensor>{input};
       },
-      /*replay=*/false);
+      /*capture=*/false);
   for (int i = 0; i < 4; ++i) {
     const at::Tensor input = at::full({3}, i);
     EXPECT_TRUE(calls(input)[0].is_same(input));

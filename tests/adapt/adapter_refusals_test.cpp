@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include <ATen/ops/full.h>
@@ -102,17 +103,38 @@ TEST(AdapterRefusals, SayWhatIsWrongWithASnapshot) {
   Snapshot other = good;
   other.method = "tent";
   refused(other, "belongs to method \"tent\", expected \"sotta\"");
-  for (const int64_t pending : {-1, 16}) {
+  Snapshot uneven = good;  // four samples wait
+  uneven.tensors["adapter.pending"] = at::full({1}, 5, at::kLong);
+  refused(uneven,
+          "expected \"adapter.verdicts\" on 5 samples of the window, got "
+          "others");
+}
+
+// Versions that kept no verdicts kept no full window either.
+TEST(AdapterRefusals, SayHowManySamplesMayWait) {
+  const auto adapter = make("sotta");
+  adapter->step(golden_stream().slice(0, 0, 20));
+  const Snapshot good = adapter->snapshot();
+  const auto waiting = [&](int64_t pending, bool verdicts) {
     Snapshot window = good;
     window.tensors["adapter.pending"] = at::full({1}, pending, at::kLong);
-    refused(window, "expected 0 to 15 samples of a window of 16, got " +
-                        std::to_string(pending));
-  }
-  for (const int64_t pending : {0, 15}) {
-    Snapshot window = good;
-    window.tensors["adapter.pending"] = at::full({1}, pending, at::kLong);
-    adapter->restore(window);
-    EXPECT_EQ(adapter->pending(), pending);
+    window.tensors["adapter.verdicts"] =
+        at::zeros({std::max<int64_t>(pending, 0)}, at::kLong);
+    if (!verdicts) window.tensors.erase("adapter.verdicts");
+    return window;
+  };
+  for (const bool verdicts : {false, true}) {
+    const int64_t most = verdicts ? 16 : 15;
+    for (const int64_t pending : {int64_t{-1}, most + 1})
+      expect_sentence(ErrorKind::kBadFormat,
+                      "snapshot: expected 0 to " + std::to_string(most) +
+                          " samples of a window of 16, got " +
+                          std::to_string(pending),
+                      [&] { adapter->restore(waiting(pending, verdicts)); });
+    for (const int64_t pending : {int64_t{0}, most}) {
+      adapter->restore(waiting(pending, verdicts));
+      EXPECT_EQ(adapter->pending(), pending);
+    }
   }
 }
 

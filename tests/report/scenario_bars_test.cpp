@@ -41,8 +41,9 @@ TEST(ScenarioBars, NeedBothKindsOfStream) {
 }
 
 TEST(ScenarioBars, OnlyWhatIsPartialIsMarkedAndExplained) {
-  std::vector<RunRecord> records = {run("tent", "benign", "fog", 0, 80),
-                                    run("tent", "noise", "fog", 0, 50)};
+  std::vector<RunRecord> records = {
+      run("tent", "benign", "fog", 0, 80),
+      with_foreign(run("tent", "noise", "fog", 0, 50))};
   const auto figure = [&] {
     return scenario_bars(group_runs(records).at(0)).at(0);
   };
@@ -51,7 +52,7 @@ TEST(ScenarioBars, OnlyWhatIsPartialIsMarkedAndExplained) {
   EXPECT_EQ(occurrences(figure().svg, ">50.0<"), 1);
   EXPECT_EQ(occurrences(figure().svg, "Noisy (Noise)"), 1);
   records.push_back(run("sotta", "benign", "fog", 0, 82));
-  records.push_back(run("sotta", "noise", "snow", 0, 70));
+  records.push_back(with_foreign(run("sotta", "noise", "snow", 0, 70)));
   EXPECT_EQ(figure().caption,
             "Average accuracy with the standard deviation over seeds. *: not "
             "all that the average is over was run.");

@@ -79,8 +79,8 @@ TEST(StreamOptions, WhatWasGivenIsPartOfTheMessage) {
   expect_invalid({{"concentration", -2.5}},
                  "concentration: expected above 0 to 1e6, got -2.5");
   expect_invalid({{"scenario", "attack"}, {"foreign", "mnist"}},
-                 "foreign: a foreign set goes with near and far, not with "
-                 "attack");
+                 "foreign: a foreign set goes with a scenario that takes a "
+                 "dataset, not with attack");
   expect_invalid({{"foreign_share", 0.5}, {"foreign_count", int64_t{0}}},
                  "foreign_share: expected either this or foreign_count");
 }

@@ -189,6 +189,34 @@ TEST(TorchScriptArchive, DeepNestingAndLoopsAreRefused) {
   expect_refusal(loop, ErrorKind::kBadFormat, "contains itself");
 }
 
+// Lists are made before what they hold, tuples after it.
+TEST(TorchScriptArchive, ListsAreFollowedToTheirDepthToo) {
+  const auto nested = [](int depth) {
+    std::string begin, end;
+    for (int i = 0; i < depth; ++i) {
+      begin += "](";
+      end += "e";
+    }
+    Parts parts;
+    parts.constants = begin + "N" + end + "\x85";
+    return parts;
+  };
+  // The value inside and the tuple around are one level each.
+  EXPECT_NO_THROW(parse(make_zip(entries(nested(298)))));
+  expect_refusal(nested(299), ErrorKind::kBadFormat, "more than 300 deep");
+  Parts loop;  // two lists, each in the other
+  loop.constants = "]q\0]q\1h\0aa\x85"s;
+  expect_refusal(loop, ErrorKind::kBadFormat, "contains itself");
+}
+
+TEST(TorchScriptArchive, OneValueMayLieInManyPlaces) {
+  Parts parts;
+  parts.constants = "](](Ne](Nee\x85";
+  EXPECT_NO_THROW(parse(make_zip(entries(parts))));
+  parts.constants = "](Neq\0h\0h\0\x87\x85"s;
+  EXPECT_NO_THROW(parse(make_zip(entries(parts))));
+}
+
 TEST(TorchScriptArchive, ALargeMemberIsRefusedBeforeItIsUnpacked) {
   auto members = entries({});
   members[1].method = 8;

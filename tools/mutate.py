@@ -21,8 +21,12 @@ Every expression that gets a fault becomes `(mutant(17) ? changed : original)`, 
 faults are compiled in at once and the environment variable SOTTA_MUTANT switches one of
 them on. What cannot be compiled is dropped. The changed sources are compiled with the
 commands of the build folder and linked with its objects: nothing else is built anew.
-The tests run once without a fault, which shows what tests reach what fault; then those
-run once for each fault. A failure, a crash or a hang is a fault noticed.
+The tests run once without a fault, which shows what tests reach what fault; then the
+test programs and the script of the source's name run once for each fault they reach. A
+failure, a crash or a hang is a fault noticed. Scripts take long: the faults that are left
+run through each other script together, in halves where it fails, down to single faults,
+which must fail twice, for a script may depend on how busy the machine is. (A fault that
+hides another one in the same run is thinkable, and has to be unnoticed itself.)
 
 A fault's place in the draw depends on its text alone, so that the same seed gives the
 same faults after other lines have changed. A fault that changes no behaviour at all
@@ -65,14 +69,22 @@ SWITCH = """#include <fcntl.h>
 #include <atomic>
 #include <cstdlib>
 #include <string>
-int sotta_active_mutant = 0;  // -1: note in a file what is reached
+int sotta_active_mutant = 0;  // -1: note in a file what is reached; -2: several are active
 static int notes = -1;
 static std::atomic<bool> reached[100000];
+static bool active[100000];
 __attribute__((constructor(101))) static void read_environment() {
-  if (const char* id = std::getenv("SOTTA_MUTANT")) sotta_active_mutant = std::atoi(id);
+  const char* list = std::getenv("SOTTA_MUTANT");  // "17", "-1" or "3,17,25"
+  if (!list) return;
+  char* end;
+  sotta_active_mutant = std::strtol(list, &end, 10);
   if (sotta_active_mutant < 0) notes = open(std::getenv("SOTTA_MUTANTS_REACHED"), O_WRONLY | O_APPEND | O_CREAT, 0666);
+  if (*end != ',') return;
+  for (active[sotta_active_mutant] = true; *end == ',';) active[std::strtol(end + 1, &end, 10)] = true;
+  sotta_active_mutant = -2;
 }
 bool sotta_mutant_reached(int id) {
+  if (sotta_active_mutant == -2) return active[id];
   if (!reached[id].exchange(true)) {
     const auto line = std::to_string(id) + "\\n";
     if (write(notes, line.data(), line.size()) < 0) std::abort();
@@ -166,7 +178,8 @@ class Build:
                                text=True).stdout.strip().split("\n")
         target = str(self.work / "bin" / program)
         words = shlex.split(lines[-1].replace("&& :", "").replace(": &&", ""))
-        extra = [changed for own, changed in self.objects.items() if own not in words]
+        extra = [changed for own, changed in self.objects.items()
+                 if own not in words and any(f" -o {own} " in line for line in lines)]
         words = [self.objects.get(word, word) for word in words]
         place = words.index("-o")
         words[place:place + 2] = ["-o", target, switch, *extra]
@@ -244,16 +257,44 @@ class Tests:
             self.reached[int(number)].append((test, name))
         return True
 
-    def notice(self, number, fault):
-        """Whether a test fails with this fault: first the source's own suite, then the others that reach it."""
+    def notice(self, numbered):
+        """Whether a test program, or the script of the source's name, fails with this fault."""
+        number, fault = numbered
+        stem = fault.path.stem
         units = sorted(self.reached.get(number, []), key=self.seconds.get)
-        own = [unit for unit in units if unit[1].lower().startswith(fault.path.stem.replace("_", ""))]
+        own = [unit for unit in units if unit[1].lower().startswith(stem.replace("_", ""))]
         runs = [(test, [name]) for test, name in own]
         for test in dict.fromkeys(test for test, _ in units):
             names = [unit[1] for unit in units if unit[0] == test and unit not in own]
-            runs += [(test, names)] if names else []
-        return not all(self.run(test, names, number, max(self.least, 5 * sum(self.seconds[test, name] for name in names)))
-                       for test, names in runs)
+            runs += [(test, names)] if names and not test.startswith("cli_") else []
+        if any(not self.run(test, names, number, self.limit(test, names)) for test, names in runs):
+            return True
+        return any(self.notice_by_script(test, [number]) for test, _ in units if test.startswith(f"cli_{stem}"))
+
+    def limit(self, test, names):
+        return max(self.least, 5 * sum(self.seconds[test, name] for name in names))
+
+    def notice_by_script(self, test, numbers):
+        """Those faults that make this script fail on their own."""
+        active = ",".join(map(str, numbers))
+        if not numbers or self.run(test, [""], active, self.limit(test, [""])):
+            return []
+        if len(numbers) == 1:
+            return [] if self.run(test, [""], active, self.limit(test, [""])) else numbers
+        half = len(numbers) // 2
+        return self.notice_by_script(test, numbers[:half]) + self.notice_by_script(test, numbers[half:])
+
+    def notice_in_groups(self, left, pool):
+        """Of the faults {number: fault} that nothing noticed so far, those that other scripts notice."""
+        noticed = set()
+
+        def look(test):
+            others = [number for number, fault in left.items() if (test, "") in self.reached.get(number, [])
+                      and not test.startswith(f"cli_{fault.path.stem}") and number not in noticed]
+            noticed.update(self.notice_by_script(test, others))
+        scripts = [test for test, _ in self.seconds if test.startswith("cli_")]
+        list(pool.map(look, sorted(scripts, key=lambda test: self.seconds[test, ""])))
+        return noticed
 
 
 def main():
@@ -262,7 +303,7 @@ def main():
     parser.add_argument("--build", default=ROOT / "build/release", type=pathlib.Path, help="a configured build folder")
     parser.add_argument("--count", default=20, type=int, help="faults per module, 0 for all")
     parser.add_argument("--seed", default=1, type=int)
-    parser.add_argument("--tests", help="such as eval,cli_bench; by default a module's own, and every script for apps")
+    parser.add_argument("--tests", help="such as eval,cli_bench; by default a module's own; apps has every script too")
     parser.add_argument("--timeout", default=30, type=float, help="seconds that a run may take at least")
     parser.add_argument("--jobs", default=2, type=int)
     parser.add_argument("--no-build", action="store_true", help="the test programs are built already")
@@ -280,7 +321,7 @@ def main():
     pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
     scripts = sorted(f"cli_{file.stem[:-5]}" for file in (ROOT / "tests/cli").glob("*_test.sh"))
     for module, faults in modules.items():
-        tests = options.tests.split(",") if options.tests else scripts if module == "apps" else [module]
+        tests = options.tests.split(",") if options.tests else [module, *(scripts if module == "apps" else [])]
         measure(module, faults, sources, build, Tests(build, tests, options.timeout), options.count, pool)
 
 
@@ -299,11 +340,15 @@ def measure(module, faults, sources, build, tests, count, pool):
     for program in programs:
         build.link(program)
     tests.find_reached(pool)
-    unnoticed = []
-    for (number, fault), noticed in zip(compiled, pool.map(lambda each: tests.notice(*each), compiled)):
+    left = {}
+    for (number, fault), noticed in zip(compiled, pool.map(tests.notice, compiled)):
         if not noticed:
-            unnoticed.append(shown(fault, sources) + ("" if number in tests.reached else "  (no test comes here)"))
+            left[number] = fault
         print("." if noticed else "x", end="", file=sys.stderr, flush=True)
+    for number in tests.notice_in_groups(left, pool):
+        del left[number]
+    unnoticed = [shown(fault, sources) + ("" if number in tests.reached else "  (no test comes here)")
+                 for number, fault in left.items()]
     print(f"\n{module}: {len(compiled) - len(unnoticed)} of {len(compiled)} noticed", *unnoticed, sep="\n  ", flush=True)
 
 

@@ -53,6 +53,21 @@ std::string bar_text(double share) {
 
 }  // namespace
 
+std::string progress_line(const Progress& progress, double begun,
+                          int64_t already, double seconds,
+                          const std::string& unit) {
+  const double done = static_cast<double>(progress.done) + begun;
+  const double rate =
+      seconds > 0 ? (done - static_cast<double>(already)) / seconds : 0;
+  const double left =
+      rate > 0 ? (static_cast<double>(progress.total) - done) / rate : 0;
+  const double share = std::min(
+      1.0, done / static_cast<double>(std::max<int64_t>(1, progress.total)));
+  return bar_text(share) + " " + std::to_string(progress.done) + "/" +
+         std::to_string(progress.total) + " " + unit + ", " + rate_text(rate) +
+         ", " + duration_text(left) + " left, " + progress.note;
+}
+
 void catch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
@@ -85,19 +100,9 @@ void ProgressBar::show(const Progress& progress, double begun) {
   last_shown_ = now;
 
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const double done = static_cast<double>(progress.done) + begun;
-  const double rate =
-      seconds > 0 ? (done - static_cast<double>(already_)) / seconds : 0;
-  const double left =
-      rate > 0 ? (static_cast<double>(progress.total) - done) / rate : 0;
-  const double share = std::min(
-      1.0, done / static_cast<double>(std::max<int64_t>(1, progress.total)));
-  std::fprintf(stderr, "%s%s %lld/%lld %s, %s, %s left, %s%s",
-               terminal_ ? kBeginLine : "", bar_text(share).c_str(),
-               static_cast<long long>(progress.done),
-               static_cast<long long>(progress.total), unit_.c_str(),
-               rate_text(rate).c_str(), duration_text(left).c_str(),
-               progress.note.c_str(), terminal_ ? kEndLine : "\n");
+  std::fprintf(stderr, "%s%s%s", terminal_ ? kBeginLine : "",
+               progress_line(progress, begun, already_, seconds, unit_).c_str(),
+               terminal_ ? kEndLine : "\n");
   std::fflush(stderr);
   line_open_ = terminal_;
 }

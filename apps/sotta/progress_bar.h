@@ -37,6 +37,12 @@ class ProgressBar {
   Clock::time_point last_shown_;
 };
 
+// The line that it shows after so many seconds, without what a terminal needs
+// around it: "[######..................] 25/100 images, 5/s, 0:15 left, note".
+std::string progress_line(const Progress& progress, double begun,
+                          int64_t already, double seconds,
+                          const std::string& unit);
+
 // From the first call on, Ctrl-C and SIGTERM no longer end the program at once
 // but make interrupted() true, and end a wait for standard input; a second one
 // ends the program.

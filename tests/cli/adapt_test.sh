@@ -68,6 +68,21 @@ for method in sotta tent; do
   [ "$(grep -c '"verdict":"guard"' stdout.txt)" -eq 40 ] || give_up "expected 40 guard verdicts of $method"
 done
 
+# TENT admits all, which is too much for one guard; SoTTA at a threshold of 1
+# admits nothing, which is too little for the other.
+guards=(--guard skip --guard-history 1 --guard-max-class-share 1)
+run adapt --input images.npy --method tent "${guards[@]}" --guard-max-admitted-share 0.9
+expect_code 0
+expect_error 'sotta: after 8 images: 100 % of the samples are admitted'
+expect_error '40 images, 0 admitted, 0 updates'
+run adapt --input images.npy --set min_confidence=1 "${guards[@]}" --guard-min-admitted-share 0.1
+expect_code 0
+expect_error 'sotta: after 8 images: only 0 % of the samples are admitted'
+run adapt --input images.npy --method tent "${guards[@]}"
+expect_code 0
+! grep -q 'sotta: after' stderr.txt || give_up 'expected no guard to trip'
+expect_error '40 images, 40 admitted, 5 updates'
+
 # A folder, as CSV; names on standard input give the same predictions.
 run adapt --input photos --format csv --method tent --export adapted.safetensors
 expect_code 0
@@ -108,6 +123,25 @@ expect_code 0
 run adapt --input images.npy --precision bf16
 expect_code 2
 expect_error 'bf16 is for our own networks'
+# What runs the network changes no label; what it cannot run is said.
+for engine in auto libtorch fused; do
+  run sotta adapt --model "$own" --input photos --size 28 --engine $engine --format csv
+  expect_code 0
+  cut -d, -f1-3 stdout.txt >$engine.csv
+  cmp $engine.csv auto.csv || give_up "expected the same labels of $engine"
+done
+run sotta adapt --model "$own" --input photos --size 28 --low-memory true --format csv
+expect_code 0
+cut -d, -f1-3 stdout.txt | cmp - auto.csv || give_up 'expected the same labels in less memory'
+run adapt --input images.npy --engine fused
+expect_code 2
+expect_error 'engine'
+run sotta adapt --model "$own" --input photos --size 28 --engine libtorch --low-memory true
+expect_code 2
+expect_error 'low_memory: is an option of the fused engine'
+run sotta adapt --model "$own" --input photos --device cuda:99
+expect_code 2
+expect_error 'cuda:99'
 run adapt --input images.npy --precision tf32
 expect_code 2
 expect_error 'precision: tf32 is a format of GPUs, got device cpu'

@@ -9,6 +9,7 @@ expect_code 0
 [ "$(json_field cells)" = 8 ] || give_up 'expected 8 cells'
 [ "$(json_field done)" = 8 ] || give_up 'expected 8 cells done'
 [ "$(wc -l <runs/records.jsonl)" = 8 ] || give_up 'expected 8 lines'
+tail -n 1 stderr.txt >progress.txt
 
 # Nothing is run twice, and a half-written line is redone.
 head -c -100 runs/records.jsonl >cut && mv cut runs/records.jsonl
@@ -57,6 +58,11 @@ for name, values in sorted(rows.items()):
     print(f"{name:32} accuracy {sum(values) / len(values):6.2f} %  over {len(values)} cells")
 PYTHON
 grep ' accuracy ' stdout.txt | cmp - averages.txt || give_up 'expected the averages of the records'
+expect_output '8 of 8 cells recorded, 8 of them before; runs/records.jsonl'
+# So are those in the last line of progress: "sotta 10.4, source 12.5".
+means=$(awk '{ printf "%s%s %.1f", (NR > 1 ? ", " : ""), $1, $3 }' averages.txt)
+grep -qF "[########################] 8/8 cells, " progress.txt || give_up 'expected a full bar'
+grep -qF "0:00 left, $means" progress.txt || give_up "expected $means in the last line of progress"
 run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out runs --json
 [ "$(json_field averages.sotta.cells)" = 4 ] || give_up 'expected an average over 4 cells'
 
@@ -135,7 +141,10 @@ run bench --method source --scenario benign,noise --limit 10 --whole-windows tru
 expect_code 1
 expect_output '1 of 2 cells recorded'
 expect_error 'source, benign, clean, seed 0: StreamPlan: expected at least one whole window'
-expect_error '1 cells failed'
+expect_error 'sotta: 1 cell failed; the same command continues'
+run bench --method source,tent --scenario benign --limit 10 --whole-windows true --out failed
+expect_code 1
+expect_error 'sotta: 2 cells failed; the same command continues'
 
 # A terminal sees how far the one cell is that runs.
 python3 - "$SOTTA_BIN" "${tiny_data[@]}" --corruption none --method cotta --scenario noise --window 4 --out shown <<'PYTHON' >shown.txt
@@ -207,6 +216,13 @@ expect_code 0
 run bench --method source --scenario benign --seeds 0,1,0 --list
 expect_code 2
 expect_error 'seeds: expected each once, 0 is given twice'
+
+for seconds in -1 0; do
+  run bench --method source --scenario benign --lost-after $seconds --out refused
+  expect_code 2
+  expect_error "sotta: --lost-after: expected a number above 0, got $seconds"
+  [ "$(wc -l <stderr.txt)" = 1 ] || give_up 'expected one sentence'
+done
 
 run bench --config none.toml
 expect_code 2

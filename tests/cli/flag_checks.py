@@ -4,10 +4,12 @@ Each check names the flags it is for. A flag that `sotta VERB --help` lists and 
 names is a failure: whoever adds a flag adds what it changes. Run by flags_test.sh in an
 empty folder; SOTTA_BIN and SOTTA_ROOT as for the other scripts.
 """
+import functools
 import glob
 import json
 import math
 import os
+import random
 import re
 import struct
 import subprocess
@@ -34,14 +36,32 @@ ELSEWHERE = {
 }
 # Not checked from outside: (verb, flag) -> why.
 UNCHECKED = {
-    ("corrupt", "--jpeg85"): "images of 28 x 28 are not large; tests/corrupt/corruption_test.cpp",
-    ("train", "--memory-gb"): "a GiB is the least; tests/train/training_set_test.cpp",
     ("train", "--replay"): "needs a GPU; refused without one",
     ("bench", "--replay"): "needs a GPU; refused without one",
     ("bench", "--tune"): "needs a GPU; refused without one",
 }
-for missing in "--device --engine --guard-max-admitted-share --guard-min-admitted-share --low-memory".split():
-    UNCHECKED["adapt", missing] = "not yet; tests/adapt has the methods and guards"
+# What a flag is when it is not given, as the help says it.
+RUN = "--device cpu --threads 0 "
+MODEL = RUN + "--engine auto --low-memory 0 --precision fp32 "
+DEFAULTS = {
+    "demo": RUN + "--precision fp32 --model models/fashion_resnet8.safetensors --dataset fashion-mnist --scenario noise "
+            "--corruption gaussian_noise --severity 5 --limit 2000 --seed 0 --guard rollback --out demo "
+            "--method source,bn_stats,tent,sotta",
+    "data": "",
+    "eval": MODEL + "--split test --batch 64 --limit 0 --severity 5 --corruption-seed 0",
+    "adapt": MODEL + "--method sotta --preset clean --window 64 --seed 0 --guard off --guard-max-parameter-change 1 "
+             "--guard-max-class-share 0.9 --guard-min-admitted-share 0 --guard-max-admitted-share 1 --guard-history 8 "
+             "--out - --format jsonl",
+    "train": RUN + "--model resnet18 --seed 0 --epochs 200 --batch 128 --rate 0.1 --momentum 0.9 --weight-decay 0.0005 "
+             "--padding 4 --flip 1 --precision auto --replay 1 --width 0 --checkpoint-every 10 --test-every 0 --memory-gb 16",
+    "corrupt": RUN + "--kind common --severity all --limit 0 --seed 0 --jpeg85 1 --split test",
+    "convert": "",
+    "bench": MODEL + "--scenario all --corruption all --seeds 0 --preset clean --foreign-count -1 --foreign-share 0 --burst 0 "
+             "--limit 0 --order shuffled --concentration 0.1 --severity 5 --corruption-seed 0 --window 64 --whole-windows 0 "
+             "--read-ahead 256 --out runs --replay 0 --tune 0 --jobs 1 --lost-after 30",
+    "report": "--format md,tex,csv,html,svg",
+    "info": "",
+}
 
 
 def check(verb, flags):
@@ -115,6 +135,20 @@ def corrupted(path):
     return [content[i * size:(i + 1) * size:channels] for i in range(count)]
 
 
+def check_origin(record, verb, model):
+    """What a record says of the program, the machine and the time, which nothing else compares."""
+    info = json.loads(run("info", "--json"))
+    expect([record[name] for name in ("verb", "version", "libtorch", "device", "dataset", "model")],
+           [verb, info["version"], info["libtorch"], "cpu", "fashion-mnist", model], "verb, versions, device, data and model")
+    assert record["engine"] in info["engines"], record["engine"]
+    assert 20e6 < record["peak_memory_bytes"] < 20e9, record["peak_memory_bytes"]
+    assert 0 < record["seconds"] < 900, record["seconds"]
+
+
+def close(left, right, share=0.01):
+    return abs(left - right) <= share * abs(right)
+
+
 EVAL = ["eval", "--data", "root", "--json", "--dataset", "fashion-mnist"]
 
 
@@ -127,6 +161,7 @@ def models_and_data(fix):
     for name, net in ("net0", fix.net), ("net1", fix.other):
         record = evaluate("--model", name + ".safetensors")
         expect((record["samples"], record["correct"]), (16, fix.correct(net, fix.test)), name)
+        check_origin(record, "eval", name + ".safetensors")
         expect(record["accuracy"], 100 * record["correct"] / 16, "accuracy")
     assert fix.correct(fix.net, fix.test) == 12 != fix.correct(fix.other, fix.test)
 
@@ -147,6 +182,8 @@ def splits_limits_and_records(fix):
                                                                     fix.labels["fashion-mnist", "train"])), "the first seven")
     expect((record["threads"], record["engine"], record["options"]["batch"]), (1, "libtorch", 3), "threads, engine, batch")
     expect(lines("eval.jsonl"), [record], "the record")
+    expect((record["options"]["split"], record["options"]["limit"], "corruption_seed" in record["options"], "precision" in record["options"]),
+           ("train", 7, False, False), "options")
 
 
 @check("eval", "--corruption --severity")
@@ -154,8 +191,15 @@ def corruptions(fix):
     expected = {severity: fix.correct(fix.net, [contrast(image, severity) for image in fix.test]) for severity in (2, 5)}
     record = evaluate("--model", "net0.safetensors", "--corruption", "contrast", "--severity", 2)
     expect((record["correct"], record["severity"]), (expected[2], 2), "contrast 2")
+    expect((record["corruption"], record["corruption_source"], record["options"]["corruption_seed"]), ("contrast", "made", 0), "contrast 2")
+    assert close(record["images_per_second"], 16 / record["seconds"]), record
     text = run("eval", "--data", "root", "--dataset", "fashion-mnist", "--model", "net0.safetensors", "--corruption", "contrast,brightness")
-    single = [float(number) for number in re.findall(r"accuracy ([0-9.]+) %.*images/s", text)]
+    pattern = (r"net0.safetensors on fashion-mnist (\w+) 5 \(made\): accuracy ([0-9.]+) % \(([0-9]+) of 16\), "
+               r"[1-9][0-9]* images/s, peak memory [1-9][0-9]{1,4} MB")
+    found = [re.fullmatch(pattern, line).groups() for line in text.splitlines()[:2]]
+    expect([kind for kind, _, _ in found], ["contrast", "brightness"], "kinds")
+    single = [float(accuracy) for _, accuracy, _ in found]
+    expect(single, [100 * int(correct) / 16 for _, _, correct in found], "accuracies")
     average = float(re.search(r"average of 2 corruptions: accuracy ([0-9.]+) %", text)[1])
     expect(single[0], 100 * expected[5] / 16, "contrast 5, the default")
     assert abs(average - sum(single) / 2) < 0.006, (average, single)
@@ -202,6 +246,10 @@ def corrupted_files(fix):
     run(*CORRUPT, "--kind", "contrast", "--severity", 2, "--limit", 5, "--out", "test2", "--threads", 1)
     expect(corrupted("test2/contrast.npy"), [contrast(image, 2) for image in fix.test[:5]], "contrast 2")
     expect(ref.read_npy("test2/labels.npy"), ((5,), bytes(fix.labels["fashion-mnist", "t10k"][:5])), "labels")
+    expect(json.load(open("test2/settings.json")),
+           {"dataset": "fashion-mnist", "split": "test", "images": 5, "severities": [2], "seed": 0, "frost_dir": "", "jpeg85": True}, "settings")
+    expect(run(*CORRUPT, "--kind", "contrast,fog", "--severity", 2, "--limit", 5, "--out", "test2").splitlines(),
+           ["test2/contrast.npy: kept, made before", "test2/fog.npy"], "what is said")
     run(*CORRUPT, "--kind", "contrast", "--split", "train", "--out", "train")
     expect(corrupted("train/contrast.npy"), [contrast(image, s) for s in range(1, 6) for image in fix.train], "all severities")
     expect(sorted(os.listdir("train")), ["contrast.npy", "labels.npy", "settings.json"], "files")
@@ -231,10 +279,38 @@ def sheets(fix):
         *CORRUPT, "--kind", "fog", "--out", "x", "--frost-dir", "nowhere")
     assert "nowhere" in refusal(*CORRUPT, "--kind", "frost", "--out", "y", "--frost-dir", "nowhere")
     if json.loads(run("info", "--json"))["parts"]["png"]:
-        for kinds in 1, 2:
-            run(*CORRUPT, "--kind", "fog,contrast"[:3 if kinds == 1 else None], "--severity", 3, "--sheet", f"sheet{kinds}.png")
-        heights = [struct.unpack(">II", open(f"sheet{kinds}.png", "rb").read()[16:24])[1] for kinds in (1, 2)]
-        assert heights[1] > heights[0], heights
+        def size(kinds, *arguments):
+            text = run(*CORRUPT, "--kind", kinds, "--sheet", "sheet.png", *arguments)
+            expect(text, "sheet.png: rows from the top: clean, " + kinds.replace(",", ", ") + "\n", "what is said")
+            return struct.unpack(">II", open("sheet.png", "rb").read()[16:24])
+        (width, low), (same, high) = size("fog", "--severity", 3), size("fog,contrast", "--severity", 3)
+        # Images are square. Ten columns: of ten images, or of five severities of two; fewer images have fewer.
+        expect((same, size("fog")[0]), (width, width), "the width of two kinds and of five severities")
+        expect(width - size("fog", "--severity", 3, "--limit", 2)[0], 8 * (high - low), "the width of eight images")
+
+
+@check("corrupt", "--jpeg85")
+def large_images(fix):
+    """Images beyond CIFAR's size are stored as JPEG, unless the flag says otherwise."""
+    if not json.loads(run("info", "--json"))["parts"]["png"]:
+        return
+    draw = random.Random(3)
+    image = bytes(draw.randrange(256) for _ in range(256 * 256 * 3))
+    for name in "a", "b":
+        ref.write_png(f"large/imagenet/val/{name}/1.png", 256, image)
+    planes = {}
+    for flag in "true", "false":
+        run("corrupt", "--dataset", "imagenet", "--data", "large", "--split", "val", "--kind", "contrast", "--severity", 2,
+            "--limit", 1, "--jpeg85", flag, "--out", "large_" + flag)
+        shape, planes[flag] = ref.read_npy(f"large_{flag}/contrast.npy")
+        expect(shape, (1, 224, 224, 3), "shape")
+        expect(json.load(open(f"large_{flag}/settings.json"))["jpeg85"], flag == "true", "settings")
+    middle = b"".join(image[(y * 256 + 16) * 3:(y * 256 + 240) * 3] for y in range(16, 240))
+    means = [sum(middle[c::3]) / (255 * 224 * 224) for c in range(3)]
+    exact = bytes(int(min(1, max(0, (x / 255 - means[i % 3]) * 0.3 + means[i % 3])) * 255) for i, x in enumerate(middle))
+    assert max(abs(a - b) for a, b in zip(planes["false"], exact)) <= 1, "other pixels without JPEG"
+    distance = sum(abs(a - b) for a, b in zip(planes["true"], exact)) / len(exact)
+    assert 2 < distance < 40, f"{distance} grey levels in the mean with JPEG"
 
 
 @check("convert", "--mean --std --half --strip --drop-batch-counts --json --key")
@@ -249,7 +325,21 @@ def converted_weights(fix):
            {name: (shape, list(struct.unpack(f"{len(v)}f", struct.pack(f"{len(v)}f", *v)))) for name, (shape, v) in fix.net.items()}, "tensors")
     expect((metadata["mean"], metadata["std"]), ("0.25", "0.75"), "normalisation")
     expect(out["parameters"], sum(len(v) for name, (_, v) in fix.net.items() if "running" not in name), "parameters")
-    run("convert", "plain.safetensors", "half.safetensors", "--half")
+    expect((out["skipped"], out["tensors"], out["float16_tensors"], out["bytes"]),
+           (["bn1.num_batches_tracked (batch count)"], len(fix.net), 0, os.path.getsize("plain.safetensors")), "outcome")
+    expect((out["input"], out["output"], out["format"], out["key"]),
+           ("wrapped.safetensors", "plain.safetensors", "safetensors", ""), "files")
+    for counts in 8, 10:  # Eight names are listed, of others only how many there are.
+        ref.write_safetensors("counted.safetensors", {**fix.net, **{f"b{i}\x1b.num_batches_tracked": ([1], [3.0]) for i in range(counts)}})
+        names = ", ".join(f"b{i}?.num_batches_tracked (batch count)" for i in range(8)) + ("" if counts == 8 else " and 2 more")
+        text = run("convert", "counted.safetensors", "plain.safetensors", "--drop-batch-counts")
+        expect(text, f"plain.safetensors: {len(fix.net)} tensors, {out['parameters']} parameters, {os.path.getsize('plain.safetensors')} bytes\n"
+               f"not written: {names}\n", "what is said")
+    run("convert", "wrapped.safetensors", "plain.safetensors", "--strip", "module.", "--drop-batch-counts", "--mean", "0.25", "--std", "0.75")
+    text = run("convert", "plain.safetensors", "half.safetensors", "--half")
+    halved = sum(len(shape) > 1 for shape, _ in fix.net.values())
+    expect(text, f"half.safetensors: {len(fix.net)} tensors, {out['parameters']} parameters, {os.path.getsize('half.safetensors')} bytes "
+           f"({halved} tensors as float16)\n", "what is said")
     for name, (shape, values, dtype) in ref.read_safetensors("half.safetensors")[0].items():
         expect(dtype, "F32" if len(shape) == 1 else "F16", name)
         if len(shape) > 1:
@@ -278,8 +368,13 @@ def cells(fix, *arguments, code=0):
 def models_of_seeds(fix):
     outcome = json.loads(cells(fix, "--method", "source", "--scenario", "benign", "--seeds", "0,1", "--out", "seeds", "--threads", 1,
                                "--engine", "libtorch", "--read-ahead", 1, "--json"))
-    expect((outcome["cells"], outcome["done"], outcome["failures"], outcome["file"]), (2, 2, [], "seeds/records.jsonl"), "outcome")
-    for record, net in zip(lines("seeds/records.jsonl"), (fix.net, fix.other)):
+    records = lines("seeds/records.jsonl")
+    mean = sum(record["accuracy"] for record in records) / 2
+    assert abs(outcome["averages"]["source"].pop("accuracy") - mean) < 1e-9, (outcome, mean)
+    expect(outcome, {"cells": 2, "earlier": 0, "done": 2, "failures": [], "stopped": False, "averages": {"source": {"cells": 2}},
+                     "file": "seeds/records.jsonl"}, "outcome")
+    for record, net in zip(records, (fix.net, fix.other)):
+        check_origin(record, "bench", f"net{record['seed']}.safetensors")
         expect(record["correct"], fix.correct(net, fix.test), record["model"])
         expect((record["model"], record["threads"], record["engine"]), (f"net{record['seed']}.safetensors", 1, "libtorch"), "of the record")
 
@@ -351,8 +446,13 @@ def grids(fix):
     shares = [listed(*grid, "--shard", f"{i}/2") for i in range(2)]
     expect(sorted(map(str, shares[0] + shares[1])), sorted(map(str, found)), "both shares together")
     expect([len(share) for share in shares], [3, 3], "cells of the shares")
-    text = run(*BENCH, "--scenario", "benign", "--list", *grid)
-    expect(len(text.splitlines()), 6, "lines")
+    many = ["--corruption", "none,fog", "--scenario", "benign,noise", "--method", "source"]
+    for usual, arguments in (BENCH, ["--scenario", "benign"]), (BENCH[:-2], many):
+        cells_listed = [json.loads(line) for line in run(*usual, "--list", "--json", *grid, *arguments).splitlines()]
+        expect(run(*usual, "--list", *grid, *arguments).splitlines(),
+               ["\t".join([c["dataset"], c["scenario"], c["corruption"] or "none", c["method"], c["variant"] or "-", f"seed {c['seed']}"])
+                for c in cells_listed], "lines")
+    expect(len(cells_listed), 2 * 2 * 2 * 4, "cells")
     with open("grid.toml", "w") as file:
         file.write('seeds = [\n  3,\n  1]\nvariant = "x: sotta min_confidence=0.5"\nsweep = ["tent learning_rate=0.1,0.2"]\n')
     expect(listed("--config", "grid.toml"), found, "the same by a file")
@@ -361,6 +461,16 @@ def grids(fix):
     record = lines("options/records.jsonl")[0]
     expect([record["options"][name] for name in ("min_confidence", "memory_capacity", "precision")] + [record["preset"]],
            [0.25, 7, "bf16", "paper"], "options of the record")
+
+
+@check("bench", "")
+def effects_in_some_cells(fix):
+    """A flag that changes some of the cells is not refused for the others."""
+    text = run(*BENCH[:-2], "--scenario", "benign,near", "--corruption", "none,frost", "--order", "dirichlet", "--severity", 3,
+               "--corruption-seed", 1, "--frost-dir", "x", "--foreign", "mnist", "--foreign-count", 1, "--burst", 1,
+               "--concentration", 0.5, "--method", "source", "--list")
+    expect(len(text.splitlines()), 4, "cells")
+    assert "--foreign-share: has no effect" in refusal(*BENCH, "--scenario", "benign", "--foreign-share", 0.5, "--list")
 
 
 @check("bench", "--device --low-memory --frost-dir")
@@ -389,8 +499,14 @@ def failed_cells(fix):
 @check("demo", "--model --dataset --data --scenario --corruption --severity --limit --method --guard --out --threads --precision --seed --device")
 def demos(fix):
     usual = ["demo", "--data", "root", "--model", "net0.safetensors", "--method", "source", "--threads", 1]
-    run(*usual, "--corruption", "contrast", "--severity", 2, "--limit", 16, "--out", "demo", "--guard", "skip")
+    text = run(*usual, "--corruption", "contrast", "--severity", 2, "--limit", 16, "--out", "demo", "--guard", "skip")
     record, = lines("demo/records.jsonl")
+    said = text.splitlines()
+    assert said[0].startswith("16 images of fashion-mnist under contrast (severity 2), in a stream "), said[0]
+    assert "(noise)" in text and said[-2:] == ["records: demo/records.jsonl", "report:  demo/report/report.html"], text
+    row = re.fullmatch(r"source +([0-9.]+)% +([0-9]+) / +([0-9]+) +([0-9]+) / +([0-9]+) +([0-9]+)", said[-4])
+    expect([float(x) for x in row.groups()], [float(f"{record['accuracy']:.1f}"), record["admitted"], record["samples"],
+           record["admitted_foreign"], record["foreign"], float(f"{record['images_per_second']:.0f}")], "the table")
     expect((record["correct"], record["samples"], record["foreign"], record["scenario"], record["options"]["guard"], record["threads"]),
            (fix.correct(fix.net, [contrast(image, 2) for image in fix.test]), 16, 16, "noise", "skip", 1), "contrast 2")
     run(*usual, "--dataset", "mnist", "--corruption", "contrast", "--scenario", "benign", "--limit", 16, "--out", "demo2", "--precision", "bf16")
@@ -454,6 +570,20 @@ def trained_weights(fix):
     record = json.loads(run(*TRAIN, "--out", "t.safetensors", "--seed", 5, "--half", "--record", "t.jsonl", "--json"))
     expect(lines("t.jsonl"), [record], "the record")
     tensors, metadata = ref.read_safetensors("t.safetensors")
+    check_origin(record, "train", "t.safetensors")
+    expect({name: record["options"][name] for name in ("half", "width", "model", "images", "epochs", "batch", "padding", "flip")},
+           {"half": True, "width": 2, "model": "resnet8", "images": 12, "epochs": 1, "batch": 12, "padding": 0, "flip": False}, "options")
+    expect((record["seed"], record["threads"], record["samples"]), (5, 1, 16), "seed, threads and samples")
+    assert close(record["images_per_second"], 12 / record["seconds"]), record
+    expect([len(record["series"][name]) for name in ("loss", "train_accuracy")], [1, 1], "series")
+    expect({name: metadata[name] for name in ("dataset", "arch", "epochs", "test_accuracy", "made_by", "recipe")},
+           {"dataset": "fashion-mnist", "arch": "resnet8", "epochs": "1", "test_accuracy": f"{record['accuracy']:.2f}",
+            "made_by": "sotta train " + record["version"],
+            "recipe": "SGD, Nesterov 0.9, weight decay 5e-04, batch 12, cosine from 0.1, crop with padding 0, fp32"}, "metadata")
+    text = run(*TRAIN, "--out", "text.safetensors", "--record", "text.jsonl")
+    record_of_text, = lines("text.jsonl")
+    expect(text, "text.safetensors: resnet8 on fashion-mnist, 1 epochs in {seconds:.0f} s ({images_per_second:.0f} images/s), test accuracy "
+           "{accuracy:.2f} % ({correct} of {samples})\n".format(**record_of_text), "what is said")
     expect((tensors["conv1.weight"][2], tensors["bn1.weight"][2], metadata["seed"]), ("F16", "F32", "5"), "types and seed")
     plain = {name: value[:2] for name, value in tensors.items()}
     expect(record["correct"], fix.correct(plain, fix.test), "correct with the stored weights")
@@ -461,6 +591,18 @@ def trained_weights(fix):
     assert "cuda:99" in refusal(*TRAIN, "--out", "u.safetensors", "--device", "cuda:99")
     assert "precision" in refusal(*TRAIN, "--out", "u.safetensors", "--precision", "fp8")
     assert "--replay: has no effect without a GPU" in refusal(*TRAIN, "--out", "u.safetensors", "--replay", "true")
+
+
+@check("train", "--memory-gb")
+def memory_of_images(fix):
+    """Twenty images with 4096 pixels around them are 1.26 GiB."""
+    images = ref.random_images(1, 3) * 20
+    for part in "t10k", "train":
+        ref.write_idx("wide", "fashion-mnist", part, images, [0] * 20)
+    words = [word if word != "root" else "wide" for word in TRAIN]
+    words[words.index("--padding") + 1] = 4096
+    assert "20 of 28 x 28 pixels take 1.3 GiB in memory, at most 1 GiB are allowed" in refusal(
+        *words, "--out", "w.safetensors", "--memory-gb", 1)
 
 
 @check("report", "--out --format --against")
@@ -477,24 +619,84 @@ def reports(fix):
     row = re.search(r"^cifar10/clean/accuracy,TENT,Noise,([0-9.]+),", open("said/report.csv").read(), re.M)
     assert row and abs(float(row[1]) - mean) < 0.001, (row and row[1], mean)
     assert re.search("^against/averages,", open("said/report.csv").read(), re.M), "no comparison"
+    expect(run("report", "left/runs.jsonl", "--format", "csv"), "left/report/report.csv\n", "the place of a single file's report")
 
 
 @check("info", "--json")
 def information(fix):
-    info, text = json.loads(run("info", "--json")), run("info")
-    for name in info["methods"] + info["datasets"] + info["corruptions"] + info["engines"] + info["models"]:
-        assert name in text, name
+    info = json.loads(run("info", "--json"))
+
+    def shown(value):
+        if isinstance(value, dict):
+            return ", ".join(name + (": yes" if there else ": not in this build") for name, there in value.items())
+        return ", ".join(value) if isinstance(value, list) else str(value)
+    expect(run("info").splitlines(), [f"{name:12} {shown(value)}" for name, value in info.items()], "the text")
+    expect(info["version"], run("--version").strip(), "version")
+    expect((info["cores"], info["devices"][0]), (len(os.sched_getaffinity(0)), "cpu"), "cores and devices")
+    for text in info["libtorch"], info["compiler"].split()[1]:
+        assert re.fullmatch(r"[0-9]+(\.[0-9]+)+", text), text
+    for names in "methods", "presets", "scenarios", "models", "corruptions", "engines":
+        assert info[names] and all(info[names]), names
     engine = evaluate("--model", "net0.safetensors")["engine"]
     assert engine in info["engines"], f"{engine} is not among {info['engines']}"
     expect(info["datasets"], [d["name"] for d in json.loads(run("data", "--json"))["datasets"]], "datasets")
+
+
+@check("data", "--data --json")
+def datasets(fix):
+    """The text says what the JSON says; of long lists the first six, and how many more."""
+    os.makedirs("some/CIFAR-10-C", exist_ok=True)
+    os.makedirs("some/cifar-10-batches-bin", exist_ok=True)
+    for name in "labels", "fog", "snow", "frost", "contrast", "pixelate", "brightness", "spatter":
+        open(f"some/CIFAR-10-C/{name}.npy", "w").close()
+    for name in "data_batch_2", "test_batch":
+        open(f"some/cifar-10-batches-bin/{name}.bin", "w").close()
+    listing = json.loads(run("data", "--data", "some", "--json"))
+    expect(listing["data_root"], "some", "root")
+    said = ["data root: some"]
+    for entry in listing["datasets"]:
+        files = [file for split in entry["splits"] for file in split["files"]]
+        expect([os.path.exists(file["path"]) for file in files], [file["present"] for file in files], entry["name"])
+
+        def state(files):
+            present = sum(file["present"] for file in files)
+            return "missing" if present == 0 else "present" if present == len(files) else "partial"
+        expect(entry["state"], state(files), entry["name"])
+        said += ["", f"{entry['name']:15}{entry['state']:9}{entry['classes']} classes, " + " x ".join(map(str, entry["shape"]))]
+        for split in entry["splits"]:
+            expect(split["state"], state(split["files"]), entry["name"] + " " + split["name"])
+            said += [f"  {split['name']}: {split['state']}"]
+            for present, word in (True, ""), (False, "expected "):
+                paths = [file["path"] for file in split["files"] if file["present"] == present]
+                said += [f"    {word}{path}" for path in paths[:6]]
+                said += [f"    and {len(paths) - 6} more beside it"] if len(paths) > 6 else []
+        if entry["state"] != "present":
+            said += ["  from " + entry["origin"]]
+            said += ["  or: sotta data get " + entry["name"]] if entry["gettable"] else []
+    expect(run("data", "--data", "some").splitlines(), said, "the text")
+    by_name = {entry["name"]: entry for entry in listing["datasets"]}
+    expect([name for name, entry in by_name.items() if entry["gettable"]], ["cifar10", "mnist", "fashion-mnist"], "gettable")
+    expect([by_name["mnist"][name] for name in ("classes", "shape", "mean", "std")], [10, [1, 28, 28], [0.1307], [0.3081]], "mnist")
 
 
 def listed_verbs():
     return re.findall(r"^  (\w+) ", run("--help").split("Subcommands:")[1], re.M)
 
 
+@functools.lru_cache(None)
+def help_of(verb):
+    return run(verb, "--help")
+
+
 def listed_flags(verb):
-    return set(re.findall(r"^ +(?:-\w,)?(--[a-z0-9-]+)", run(verb, "--help"), re.M)) - {"--help"}
+    return set(re.findall(r"^ +(?:-\w,)?(--[a-z0-9-]+)", help_of(verb), re.M)) - {"--help"}
+
+
+def other_defaults(verb):
+    """What the help says of defaults and DEFAULTS does not, and the other way round."""
+    listed = re.findall(r"^ +(--[a-z0-9-]+) [A-Z]+=(\S+(?: \w+(?=(?: \w+)* \.\.\.))*)", help_of(verb), re.M)
+    words = DEFAULTS[verb].split()
+    return {(flag, value.replace(" ", ",")) for flag, value in listed} ^ set(zip(words[::2], words[1::2]))
 
 
 def named_elsewhere(verb, flag):
@@ -510,6 +712,8 @@ def unchecked_flags():
             known.add((verb, flag))
             if (verb, flag) not in checked and not named_elsewhere(verb, flag):
                 yield f"sotta {verb} {flag}: no check says what it changes"
+        if other_defaults(verb):
+            yield f"sotta {verb}: other defaults than in DEFAULTS: {sorted(other_defaults(verb))}"
     for verb, flag in sorted(checked - known):
         yield f"sotta {verb} {flag}: checked, but there is no such flag"
 

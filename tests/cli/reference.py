@@ -9,6 +9,7 @@ import math
 import os
 import random
 import struct
+import zlib
 
 MEANS = {"fashion-mnist": (0.2860, 0.3530), "mnist": (0.1307, 0.3081)}
 
@@ -48,6 +49,17 @@ def write_idx(root, dataset, part, images, labels):
         file.write(struct.pack(">IIII", 0x803, len(images), 28, 28) + b"".join(images))
     with open(f"{root}/{dataset}/{part}-labels-idx1-ubyte", "wb") as file:
         file.write(struct.pack(">II", 0x801, len(labels)) + bytes(labels))
+
+
+def write_png(path, side, pixels):
+    """pixels: bytes of [side, side, 3]"""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    raw = b"".join(b"\0" + pixels[y * side * 3:(y + 1) * side * 3] for y in range(side))
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0))
+                   + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
 
 
 def read_npy(path):

@@ -121,7 +121,30 @@ expect_code 0
 expect_error 'no checkpoint yet'
 cmp whole.safetensors fresh.safetensors || give_up 'expected the same bytes'
 
+# A record that cannot be written ends a training that is done: it goes on from
+# the checkpoint without a step, and with that checkpoint once more records
+# nothing twice, unless the last record is another training's.
+if [ -e /dev/full ]; then
+  train --out full.safetensors --record /dev/full
+  expect_code 1
+  expect_error '/dev/full'
+  cp full.checkpoint.safetensors kept.safetensors
+  for lines in 1 1 2; do
+    [ $lines = 1 ] || sed -i 's/"model":"full/"model":"other/' full.record.jsonl
+    cp kept.safetensors full.checkpoint.safetensors
+    train --out full.safetensors --resume
+    expect_code 0
+    cmp whole.safetensors full.safetensors || give_up 'expected the same bytes'
+    [ "$(wc -l <full.record.jsonl)" = $lines ] || give_up "expected records: $lines"
+    [ ! -e full.checkpoint.safetensors ] || give_up 'expected no checkpoint at the end'
+  done
+fi
+
 # What is wrong is said in one sentence before anything is trained.
+mkdir folder
+train --out folder
+expect_code 2
+expect_error 'sotta: folder: expected a name for the weights file, this is a folder'
 train --out nowhere/m.safetensors
 expect_code 2
 expect_error 'the folder nowhere does not exist'

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
@@ -213,9 +214,12 @@ void complain(const GridOutcome& outcome) {
         outcome.lost + "; the cells that were running here are recorded" +
             again,
         1);
-  if (!outcome.failures.empty())
-    throw CLI::RuntimeError(
-        std::to_string(outcome.failures.size()) + " cells failed" + again, 1);
+  const size_t failed = outcome.failures.size();
+  if (failed > 0)
+    throw CLI::RuntimeError(std::to_string(failed) +
+                                (failed == 1 ? " cell" : " cells") + " failed" +
+                                again,
+                            1);
 }
 
 // The writer's name, so that processes never share a file.
@@ -264,6 +268,7 @@ void run(const BenchFlags& flags) {
     cells = shard(cells, share->i, share->n);
   }
   check_effects(flags, cells);
+  require_positive("--lost-after", flags.lost_after);
   if (flags.list) return print_cells(cells, flags.json);
 
   require_threads("--jobs", flags.jobs, 1);

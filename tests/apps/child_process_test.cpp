@@ -65,6 +65,16 @@ TEST_F(ChildProcess, ComplaintsAreQuotedElseTheLastLineElseThatThereIsNone) {
   expect_complaint("kill -TERM $$", "ended by signal 15");
 }
 
+// Signals that come while the child runs end no wait for it.
+TEST_F(ChildProcess, ASignalIsNotTheEndOfTheChild) {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGUSR1, &action, &before);
+  expect_complaint("for i in $(seq 200); do kill -USR1 $PPID; done; exit 6",
+                   "sh -c: ended with exit code 6");
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
 // The child writes its number and waits; the parent that started it is killed.
 TEST_F(ChildProcess, EndsWithItsParent) {
   const pid_t parent = ::fork();

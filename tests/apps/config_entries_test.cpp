@@ -107,6 +107,36 @@ TEST(ConfigEntries, StringsAndCommentsDoNotNest) {
   EXPECT_EQ(entries[3].values, Values{brackets + "\n"});
 }
 
+TEST(ConfigEntries, AStringEndsAtItsOwnQuoteAndNotAtAnEscapedOne) {
+  const std::string brackets = repeated("[", 100);
+  EXPECT_EQ(parse("a = \"\\\"" + brackets + "\"\n").at(0).values,
+            Values{"\"" + brackets});
+  const auto counted = [&](const std::string& before) {
+    expect_refused(before + "b = " + brackets + "\n",
+                   "got more than 64 open brackets");
+  };
+  counted("a = \"\\\\\"\n");
+  counted("a = 'c:\\'\n");
+  counted("a = \"\"\n");
+  counted("a = ''\n");
+  counted("a = \"\"\"\"\"\"\n");
+  counted("a = \'\'\'\'\'\'\n");
+  counted("a = \"\"\"\"\"\"\"\"\n");
+  counted("# \"\n");
+}
+
+TEST(ConfigEntries, DotsOfManyValuesAreNotThoseOfOneKey) {
+  EXPECT_EQ(parse("a = [" + repeated("1.5, ", 100) + "]\n").at(0).values,
+            Values(100, "1.5"));
+  std::string lines, tables;
+  for (int i = 0; i < 100; ++i) {
+    lines += "a" + std::to_string(i) + " = 1.5\n";
+    tables += "[t.a" + std::to_string(i) + "]\n";
+  }
+  EXPECT_EQ(parse(lines).size(), 100u);
+  expect_refused(tables, "line 1: t: expected a number, text, true or false");
+}
+
 TEST(ConfigEntries, OtherLettersBelongIntoTextAndComments) {
   const auto entries = parse(
       "\xEF\xBB\xBF"

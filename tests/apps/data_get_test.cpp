@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "sotta/data/image.h"
-#include "sotta/data/tensor.h"
 
+#include "data/tensor.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

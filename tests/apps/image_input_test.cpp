@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "sotta/data/image.h"
-#include "sotta/data/npy.h"
-#include "sotta/data/tensor.h"
 
+#include "data/formats/npy.h"
+#include "data/tensor.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

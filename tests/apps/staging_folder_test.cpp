@@ -3,6 +3,7 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +78,24 @@ TEST(StagingFolder, ProcessesSideBySideDoNotTakeEachOthersFolders) {
     ::waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
+  EXPECT_EQ(entries_in(root.path()), 0u);
+}
+
+TEST(StagingFolder, WhereItCannotBeLockedNothingIsLeft) {
+  const TempDir root;
+  rlimit before = {};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none = {3, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  std::string problem;
+  try {
+    const StagingFolder staging(root.path());
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(problem, root.path().string() + ": no folder can be made in it: " +
+                         "Too many open files");
   EXPECT_EQ(entries_in(root.path()), 0u);
 }
 

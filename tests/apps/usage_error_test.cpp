@@ -16,6 +16,7 @@ struct Program {
   double rate = 0;
   bool replay = false, json = false;
   std::vector<int64_t> seeds;
+  std::vector<std::string> names;
 
   Program() {
     app.require_subcommand(1);
@@ -35,6 +36,7 @@ struct Program {
     data->add_option("--data", root);
     data->fallthrough();
     data->add_subcommand("check");
+    data->add_subcommand("get")->add_option("name", names)->required();
     data->require_subcommand(0, 1);
   }
 };
@@ -76,6 +78,8 @@ TEST(UsageError, WhatWasMistypedExplainsWhatIsMissing) {
 TEST(UsageError, MissingFlagsAreNamedTogether) {
   EXPECT_EQ(problem_of("eval --seed 1"),
             "eval: expected --model and --dataset, see `sotta eval --help`");
+  EXPECT_EQ(problem_of("data get"),
+            "data get: expected name, see `sotta data get --help`");
 }
 
 TEST(UsageError, AMissingValueIsAskedFor) {
@@ -129,8 +133,23 @@ TEST(UsageError, WordsThatBelongToNothingAreQuoted) {
             "eval: unexpected arguments \"more\", \"words\"");
   EXPECT_EQ(problem_of("data chekc"),
             "data: unexpected argument \"chekc\", did you mean \"check\"?");
+  EXPECT_EQ(problem_of("data check chekc"),
+            "data check: unexpected argument \"chekc\"");
   EXPECT_EQ(problem_of("data check --dat x"),
             "data check: unknown flag \"--dat\", did you mean \"--data\"?");
+}
+
+TEST(UsageError, OfOtherProblemsTheNameOfTheFlagIsLeftOut) {
+  const Program program;
+  const CLI::Option& seed =
+      *program.app.get_subcommand("eval")->get_option("--seed");
+  const auto problem = [&](const std::string& text) {
+    return value_problem(seed, CLI::ValidationError(text));
+  };
+  EXPECT_EQ(problem("--seed: is odd"), "is odd");
+  EXPECT_EQ(problem("--seed is odd"), "is odd");
+  EXPECT_EQ(problem("odd: --seed"), "odd: --seed");
+  EXPECT_EQ(problem("--seed: "), "--seed: ");
 }
 
 TEST(UsageError, WithoutAVerbTheVerbsAreListed) {

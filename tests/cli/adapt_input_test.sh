@@ -161,8 +161,8 @@ last_code=$?
 set -e
 last_command='sotta adapt, interrupted'
 expect_code 1
-expect_error 'sotta: interrupted after '
-expect_error ' of 2000 images'
+expect_error "sotta: interrupted after $(wc -l <stopped.jsonl) of 2000 images"
+expect_error ' updates (interrupted)'
 expect_file stopped.safetensors
 before=$(wc -l <stopped.jsonl)
 method=cotta

@@ -33,8 +33,9 @@ adapt() { sotta adapt --model "$model" "${plain[@]}" --window 8 "$@"; }
 # An array: a line per image, an update per window.
 run adapt --input images.npy --set min_confidence=0
 expect_code 0
-expect_error '40 images'
-expect_error '5 updates'
+expect_error "40 images, $(grep -c '"verdict":"admitted"' stdout.txt) admitted, 5 updates"
+expect_error '[########################] 40/40 images, '
+! grep -q 'no finite numbers' stderr.txt || give_up 'expected finite answers'
 [ "$(wc -l <stdout.txt)" -eq 40 ] || give_up "expected 40 lines"
 expect_output '"index":39,"name":"39"'
 expect_output '"verdict":"admitted"'
@@ -186,6 +187,8 @@ refused() {  # TEXT FLAGS...
   expect_error "$text"
 }
 refused '--size: expected 0 to 16384, got -3' --size -3
+refused '--size: expected 0 to 16384, got 16385' --size 16385
+refused '--shorter-side: expected 0 to 16384, got 16385' --size 8 --shorter-side 16385
 refused '--shorter-side: expected 0 to 16384, got -1' --size 8 --shorter-side -1
 refused '--shorter-side: expected at least --size, 16, got 8' --size 16 --shorter-side 8
 refused 'guard_history: expected at least 1, got 0' --guard-history 0
@@ -200,6 +203,9 @@ start = 8 + size + json.loads(data[8:8 + size])['fc.bias']['data_offsets'][0]
 data[start:start + 4] = struct.pack('<f', float('nan'))
 open('broken.safetensors', 'wb').write(data)
 PYTHON
+run sotta adapt --model broken.safetensors --input photos/0.png --method source
+expect_code 0
+expect_error "the network's answers to 1 of the images are no finite numbers"
 run sotta adapt --model broken.safetensors --input images.npy --method source
 expect_code 0
 expect_output '"confidence":null,"entropy":null'

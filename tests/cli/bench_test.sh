@@ -23,6 +23,7 @@ expect_code 0
 run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out jobs --jobs 3
 expect_code 0
 expect_output '8 of 8 cells recorded'
+[ "$(grep -c '"threads":1,' jobs/records.jsonl)" = 8 ] || give_up 'expected a thread for each job'
 for i in 0 1; do
   run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out shards --shard $i/2
   expect_code 0
@@ -45,6 +46,19 @@ done
 run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out killed
 expect_code 0
 results killed | cmp - whole.txt || give_up 'expected the same results after being killed'
+
+# Interrupted: the cells that are done are kept, and it says how to go on.
+"$SOTTA_BIN" "${tiny[@]}" --method source,sotta,cotta --scenario benign,noise --seeds 0,1 --out stopped >stdout.txt 2>stderr.txt &
+until [ -s stopped/records.jsonl ]; do :; done
+kill -INT $!
+set +e
+wait $!
+last_code=$?
+set -e
+last_command='sotta bench, interrupted'
+expect_code 1
+expect_error 'sotta: interrupted, the records are kept; the same command continues'
+expect_output "$(wc -l <stopped/records.jsonl) of 12 cells recorded, 0 of them before; stopped/records.jsonl"
 
 # The averages are those of the records.
 run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out runs
@@ -252,6 +266,9 @@ expect_error 'nowhere/cifar-10-batches-bin/test_batch.bin: not found'
 run sotta bench --dataset cifar10
 expect_code 2
 expect_error '--model: expected a weights file'
+run sotta bench --model x
+expect_code 2
+expect_error '--dataset: expected a name, see `sotta data`'
 
 for twice in '--seeds 0,0' '--scenario noise,noise' '--corruption all,fog' '--method tent,tent' \
   '--set burst=1 --set burst=2'; do
@@ -271,6 +288,12 @@ done
 run bench --method source --shard 2/2 --out refused
 expect_code 2
 expect_error 'shard'
+run bench --method source --shard 12 --out refused
+expect_code 2
+expect_error '--shard: expected i/n, got "12"'
+run bench --method source --shard 0/x --out refused
+expect_code 2
+expect_error '--shard: expected a whole number, got "x"'
 
 touch file
 run bench --method source --scenario benign --out file/runs

@@ -21,6 +21,7 @@ header() {
 
 corrupt --kind fog,contrast --severity all --limit 4 --out all
 expect_code 0
+expect_error '[########################] 40/40 images, '
 expect_output 'all/fog.npy'
 expect_file all/labels.npy
 header all/fog.npy | grep -q '(20, 32, 32, 3)' || give_up 'expected 20 images'
@@ -57,6 +58,16 @@ corrupt --kind snow --limit 5 --out all
 expect_code 2
 expect_error 'filled with images 4, now it is 5'
 [ ! -e all/snow.npy ] || give_up 'expected no new file'
+mkdir broken
+for settings in '[' '"words"' '{}'; do
+  echo "$settings" >broken/settings.json
+  corrupt --kind fog --limit 1 --out broken
+  expect_code 2
+  case $settings in
+    '{}') expect_error 'broken/settings.json: the folder was filled with dataset null, now it is "cifar10"' ;;
+    *) expect_error 'broken/settings.json: expected a JSON object' ;;
+  esac
+done
 mkdir other
 touch other/fog.npy
 corrupt --kind fog --limit 1 --out other
@@ -108,5 +119,5 @@ last_code=$?
 last_command='interrupted sotta corrupt'
 set -e
 expect_code 1
-expect_error 'interrupted'
+expect_error 'sotta: interrupted; the finished files stay, and the same command goes on'
 [ -z "$(find stopped -name '*.partial-*')" ] || give_up 'expected no half-made file'

@@ -3,13 +3,15 @@
 unset SOTTA_DATA
 model=$SOTTA_ROOT/models/fashion_resnet8.safetensors
 
-# Twenty grey images under the names of Fashion-MNIST.
-mkdir -p root/fashion-mnist
+# Twenty grey images under the names of Fashion-MNIST, and the same many times.
+mkdir -p {root,many}/fashion-mnist
 python3 - <<'PYTHON'
 import struct
 pixels = bytes((i * 13 + y * 9 + x * (i % 5)) % 256 for i in range(20) for y in range(28) for x in range(28))
-open('root/fashion-mnist/t10k-images-idx3-ubyte', 'wb').write(struct.pack('>IIII', 0x803, 20, 28, 28) + pixels)
-open('root/fashion-mnist/t10k-labels-idx1-ubyte', 'wb').write(struct.pack('>II', 0x801, 20) + bytes(i % 10 for i in range(20)))
+for root, times in ('root', 1), ('many', 50):
+    count = 20 * times
+    open(root + '/fashion-mnist/t10k-images-idx3-ubyte', 'wb').write(struct.pack('>IIII', 0x803, count, 28, 28) + pixels * times)
+    open(root + '/fashion-mnist/t10k-labels-idx1-ubyte', 'wb').write(struct.pack('>II', 0x801, count) + bytes(i % 10 for i in range(count)))
 PYTHON
 evaluate() { run sotta eval --model "$model" --dataset fashion-mnist --data root "$@"; }
 
@@ -17,6 +19,7 @@ evaluate
 expect_code 0
 expect_output 'fashion_resnet8.safetensors on fashion-mnist: accuracy'
 expect_output 'of 20)'
+expect_error '[########################] 20/20 images, '
 
 evaluate --corruption brightness --severity 3 --json
 expect_code 0
@@ -50,6 +53,29 @@ grep -q '"corruption":"jpeg_compression"' runs.jsonl || give_up 'expected the la
 evaluate --corruption fog,snow --limit 4 --json
 expect_code 0
 [ "$(wc -l <stdout.txt)" = 2 ] || give_up 'expected a line of JSON each'
+
+# Where the record goes is looked at first; folders on the way are made.
+evaluate --limit 4 --record new/folder/runs.jsonl
+expect_code 0
+[ "$(wc -l <new/folder/runs.jsonl)" = 1 ] || give_up 'expected one record'
+evaluate --record root
+expect_code 1
+expect_no_output
+expect_error 'root: cannot be written'
+
+# Interrupted: what was finished is recorded, the rest is said not to be.
+"$SOTTA_BIN" eval --model "$model" --dataset fashion-mnist --data many --corruption all --record stopped.jsonl \
+  >stdout.txt 2>stderr.txt &
+until [ -s stopped.jsonl ]; do :; done
+kill -INT $!
+set +e
+wait $!
+last_code=$?
+set -e
+last_command='sotta eval, interrupted'
+expect_code 1
+expect_error 'sotta: interrupted, nothing recorded of the '
+[ "$(wc -l <stopped.jsonl)" = "$(wc -l <stdout.txt)" ] || give_up 'expected a record for every line'
 
 # A zero in front changes no number.
 evaluate --limit 010 --json

@@ -193,13 +193,15 @@ def corruptions(fix):
     expect((record["correct"], record["severity"]), (expected[2], 2), "contrast 2")
     expect((record["corruption"], record["corruption_source"], record["options"]["corruption_seed"]), ("contrast", "made", 0), "contrast 2")
     assert close(record["images_per_second"], 16 / record["seconds"]), record
-    text = run("eval", "--data", "root", "--dataset", "fashion-mnist", "--model", "net0.safetensors", "--corruption", "contrast,brightness")
-    pattern = (r"net0.safetensors on fashion-mnist (\w+) 5 \(made\): accuracy ([0-9.]+) % \(([0-9]+) of 16\), "
-               r"[1-9][0-9]* images/s, peak memory [1-9][0-9]{1,4} MB")
-    found = [re.fullmatch(pattern, line).groups() for line in text.splitlines()[:2]]
-    expect([kind for kind, _, _ in found], ["contrast", "brightness"], "kinds")
-    single = [float(accuracy) for _, accuracy, _ in found]
-    expect(single, [100 * int(correct) / 16 for _, _, correct in found], "accuracies")
+    text = run("eval", "--data", "root", "--dataset", "fashion-mnist", "--model", "net0.safetensors", "--corruption", "contrast,frost",
+               "--record", "two.jsonl")
+    records = lines("two.jsonl")
+    expect([record["corruption"] for record in records], ["contrast", "frost"], "kinds")
+    expect(text.splitlines()[:2], ["{model} on {dataset} {corruption} 5 (made): accuracy {accuracy:.2f} % ({correct} of 16), "
+                                   "{images_per_second:.0f} images/s, peak memory {0:.0f} MB".format(record["peak_memory_bytes"] / 1e6, **record)
+                                   for record in records], "lines")
+    expect(["frost_textures" in record["options"] for record in records], [False, True], "textures")
+    single = [record["accuracy"] for record in records]
     average = float(re.search(r"average of 2 corruptions: accuracy ([0-9.]+) %", text)[1])
     expect(single[0], 100 * expected[5] / 16, "contrast 5, the default")
     assert abs(average - sum(single) / 2) < 0.006, (average, single)
@@ -446,13 +448,15 @@ def grids(fix):
     shares = [listed(*grid, "--shard", f"{i}/2") for i in range(2)]
     expect(sorted(map(str, shares[0] + shares[1])), sorted(map(str, found)), "both shares together")
     expect([len(share) for share in shares], [3, 3], "cells of the shares")
-    many = ["--corruption", "none,fog", "--scenario", "benign,noise", "--method", "source"]
+    expect([c["method"] for c in listed()], json.loads(run("info", "--json"))["methods"], "methods where none is named")
+    many = ["--corruption", "none,fog", "--scenario", "benign,noise", "--method", "tent,source"]
     for usual, arguments in (BENCH, ["--scenario", "benign"]), (BENCH[:-2], many):
         cells_listed = [json.loads(line) for line in run(*usual, "--list", "--json", *grid, *arguments).splitlines()]
         expect(run(*usual, "--list", *grid, *arguments).splitlines(),
                ["\t".join([c["dataset"], c["scenario"], c["corruption"] or "none", c["method"], c["variant"] or "-", f"seed {c['seed']}"])
                 for c in cells_listed], "lines")
-    expect(len(cells_listed), 2 * 2 * 2 * 4, "cells")
+    expect(len(cells_listed), 2 * 2 * 2 * 5, "cells")
+    expect([c["method"] for c in cells_listed[:5]], ["tent", "source", "sotta", "tent", "tent"], "the order of the rows")
     with open("grid.toml", "w") as file:
         file.write('seeds = [\n  3,\n  1]\nvariant = "x: sotta min_confidence=0.5"\nsweep = ["tent learning_rate=0.1,0.2"]\n')
     expect(listed("--config", "grid.toml"), found, "the same by a file")

@@ -39,6 +39,7 @@ train --out whole.safetensors --test-every 2
 expect_code 0
 expect_output 'whole.safetensors: resnet8 on fashion-mnist, 3 epochs in'
 expect_error 'epoch 2: test accuracy'
+[ "$(grep -c 'test accuracy' stderr.txt)" = 1 ] || give_up 'expected one accuracy on the way'
 expect_file whole.safetensors
 [ ! -e whole.checkpoint.safetensors ] || give_up 'expected no checkpoint at the end'
 [ "$(wc -l <whole.record.jsonl)" -eq 1 ] || give_up 'expected one record'
@@ -84,7 +85,7 @@ interrupt() {
 
 interrupt 3000 long.safetensors
 expect_code 1
-expect_error 'interrupted in epoch'
+grep -qE 'interrupted in epoch ([2-9]|[1-9][0-9]+) of 3000, kept in long.checkpoint' stderr.txt || give_up 'expected the epoch'
 expect_error 'long.checkpoint.safetensors; the same command with --resume goes on'
 [ ! -e long.safetensors ] || give_up 'expected no weights yet'
 
@@ -164,9 +165,13 @@ expect_error 'batch: expected at most the number of training images, 60, got 100
 train --out m.safetensors --width 99999999
 expect_code 2
 expect_error '--width: expected 0 to 4096, got 99999999'
-train --out m.safetensors --memory-gb 99999999999
-expect_code 2
-expect_error '--memory-gb: expected 1 to 1048576, got 99999999999'
+for limit in 'width -1 0 to 4096' 'width 4097 0 to 4096' 'checkpoint-every 0 at least 1' 'test-every -1 at least 0' \
+  'memory-gb 0 1 to 1048576' 'memory-gb 1048577 1 to 1048576'; do
+  set -- $limit
+  train --out m.safetensors --$1 $2
+  expect_code 2
+  expect_error "--$1: expected ${*:3}, got $2"
+done
 train --out m.safetensors --device cuda:99
 expect_code 2
 expect_error 'cuda:99'

@@ -91,6 +91,10 @@ in_circle adapt --model "$SOTTA_ROOT/tests/golden/torchscript/scripted.pt" \
   --mean 0,0,0 --std 1,1,1 --input loop
 in_circle bench --config loop
 
+run sotta train --dataset cifar10 --out "$(printf 'x%.0s' $(seq 300))/m.safetensors"
+expect_code 2
+expect_error 'File name too long'
+
 # Numbers: every verb refuses what is none, or does not fit.
 for flag in 'demo --limit' 'eval --batch' 'adapt --window' 'train --epochs' 'corrupt --limit' 'bench --seeds'; do
   run sotta $flag 99999999999999999999

@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "sotta/core/checks.h"
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 #include "sotta/engine/engine.h"
@@ -19,6 +18,7 @@
 
 #include "commands.h"
 #include "config_file.h"
+#include "core/checks.h"
 #include "data/sets/catalog.h"
 #include "flags.h"
 #include "gpu/tuned_convolutions.h"

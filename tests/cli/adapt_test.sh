@@ -83,6 +83,37 @@ run adapt --input images.npy --method tent "${guards[@]}"
 expect_code 0
 ! grep -q 'sotta: after' stderr.txt || give_up 'expected no guard to trip'
 expect_error '40 images, 40 admitted, 5 updates'
+# Guards go on with the state: a chain of runs, each from the state of the one
+# before, is one run. They trip after 16 images over a history of two windows, of
+# which the chain's first run had one.
+python3 -c "
+data = open('images.npy', 'rb').read()
+size = 16 * 16 * 3
+head, body = data[:-40 * size], data[-40 * size:]
+for name, begin, end in (('c1', 0, 8), ('c2', 8, 24), ('c3', 24, 40)):
+    open(name + '.npy', 'wb').write(head.replace(b'(40,', (b'(%d,' % (end - begin)).ljust(4)) + body[begin * size:end * size])"
+for kind in 'sotta skip' 'sotta reset' 'tent rollback'; do
+  read -r method action <<<"$kind"
+  screen=()
+  [ $method = sotta ] && screen=(--set min_confidence=0)
+  guard=(--method $method "${screen[@]}" --guard $action --guard-history 2 --guard-max-class-share 0.4)
+  run adapt --input images.npy "${guard[@]}" --out whole.jsonl --state-out whole.safetensors
+  expect_code 0
+  expect_error 'after 16 images:'
+  grep 'after .* images:' stderr.txt >wanted_words.txt
+  before=()
+  : >found_words.txt
+  for piece in c1 c2 c3; do
+    run adapt --input $piece.npy "${guard[@]}" --out $piece.jsonl --state-out $piece.safetensors "${before[@]}"
+    expect_code 0
+    grep 'after .* images:' stderr.txt >>found_words.txt || :  # none tripped
+    before=(--state-in $piece.safetensors)
+  done
+  cmp -s wanted_words.txt found_words.txt || give_up "the guards of a chain say otherwise"
+  cut -d, -f3- whole.jsonl >wanted.txt
+  cat c1.jsonl c2.jsonl c3.jsonl | cut -d, -f3- | cmp -s wanted.txt - || give_up "a guarded chain predicts otherwise"
+  cmp -s whole.safetensors c3.safetensors || give_up "a guarded chain ends in another state"
+done
 
 # A folder, as CSV; names on standard input give the same predictions.
 run adapt --input photos --format csv --method tent --export adapted.safetensors

@@ -225,6 +225,7 @@ TEST(AtomicFile, WritesThroughDescriptorZeroToo) {
   const int input = dup(0);
   close(0);
   replace_file(folder / "a", "text");
+  { AtomicFile abandoned(folder / "a"); }
   const int free_again = open("/dev/null", O_RDONLY);
   if (input >= 0) {
     dup2(input, 0);

@@ -97,5 +97,23 @@ TEST(CachedDataset, KeepsEveryImageInItsPlace) {
   EXPECT_EQ(images->read, 5);
 }
 
+// Gives an image for whatever index.
+class AnyImages : public CountingImages {
+ public:
+  LabelledImages get(const std::vector<int64_t>& indices) const override {
+    return CountingImages::get(std::vector<int64_t>(indices.size(), 0));
+  }
+};
+
+TEST(CachedDataset, LooksAtIndicesItself) {
+  const CachedDataset cached(std::make_shared<AnyImages>());
+
+  for (const int64_t index : {-1, 500})
+    expect_error(ErrorKind::kInvalid,
+                 "within 0 .. 499, got " + std::to_string(index), [&] {
+                   cached.get({0, index});
+                 });
+}
+
 }  // namespace
 }  // namespace sotta

@@ -99,6 +99,7 @@ TEST(NoiseDataset, HasOneClass) {
   const LabelledImages images = noise().get({7, 8, 9});
 
   EXPECT_EQ(images.labels.sizes(), at::IntArrayRef({3}));
+  EXPECT_EQ(images.labels.scalar_type(), at::kLong);
   EXPECT_EQ(images.labels.abs().sum().item<int64_t>(), 0);
 }
 

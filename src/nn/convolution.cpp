@@ -73,11 +73,12 @@ struct Convolution : torch::autograd::Function<Convolution> {
               .to(type);
     }
     if (input.defined())
+      // LibTorch's loops take any layout and are right in one.
       weight_gradient =
           std::get<1>(at::_slow_conv2d_backward(
-                          gradient, as_float(input), weight,
-                          weight.sizes().slice(2), stride, padding,
-                          /*output_mask=*/{false, true, false}))
+                          gradient.contiguous(), as_float(input).contiguous(),
+                          weight.contiguous(), weight.sizes().slice(2), stride,
+                          padding, /*output_mask=*/{false, true, false}))
               .to(type);
     const at::Tensor none;
     return {input_gradient, weight_gradient, none, none};

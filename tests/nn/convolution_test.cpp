@@ -48,6 +48,19 @@ TEST(Convolution, GradientsMatchDifferences) {
           1e-5);
 }
 
+TEST(Convolution, ChannelsLastMemoryGivesTheSameGradients) {
+  const auto gradients = [](at::MemoryFormat layout) {
+    const at::Tensor input = as_leaf(draw({2, 3, 6, 6}, 1).contiguous(layout));
+    const at::Tensor weight = as_leaf(draw({4, 3, 3, 3}, 2).contiguous(layout));
+    const at::Tensor output = convolution(input, weight, 2, 1);
+    return gradients_of(output.square().sum(), {input, weight});
+  };
+  const auto expected = gradients(at::MemoryFormat::Contiguous);
+  const auto found = gradients(at::MemoryFormat::ChannelsLast);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_LT((found[i] - expected[i]).abs().max().item<float>(), 1e-4) << i;
+}
+
 TEST(Convolution, GivesTheWeightAGradientWhenTheInputNeedsNone) {
   const at::Tensor weight = as_leaf(draw({3, 2, 1, 1}, 2));
   const at::Tensor output = convolution(draw({2, 2, 4, 4}, 1), weight, 2, 0);

@@ -16,7 +16,7 @@
 
 #include "bench/paired.h"
 #include "gpu/cuda_graph.h"
-#include "gpu/tuned_convolutions.h"
+#include "gpu/settings_scope.h"
 #include "nn/convolution.h"
 #include "nn/random_tensor.h"
 
@@ -87,9 +87,8 @@ void show(const Layer& layer, at::Device gpu, Precision precision) {
 void show_all(const char* device) {
   const at::Device gpu = parse_device(device);
   require(gpu.is_cuda(), "gpu_layers", "needs a GPU");
-  const TunedConvolutions tuned;
   for (const Precision precision : {Precision::kTf32, Precision::kBfloat16}) {
-    use_precision(precision, gpu);
+    const SettingsScope scope({precision, /*tuned=*/true}, gpu);
     for (const Layer& layer :
          {Layer{64, 32}, Layer{128, 16}, Layer{256, 8}, Layer{512, 4}})
       show(layer, gpu, precision);

@@ -8,6 +8,7 @@
 
 #include "sotta/nn/gradient.h"
 
+#include "gpu/settings_scope.h"
 #include "gpu/upload.h"
 #include "nn/pixels.h"
 
@@ -83,6 +84,8 @@ AttackResult ascend(const Adapter& adapter, TrialUpdates& trials,
     const at::Tensor leaf = as_leaf(perturbation);
     const at::Tensor loss =
         loss_of(adapter.model(), victim, perturb(pixels, sides, leaf), sides);
+    const SettingsScope scope(adapter.model().device_settings(),
+                              pixels.device());
     const at::Tensor uphill = gradient_of(loss, leaf).sign_();
     losses.push_back(loss.detach());
     perturbation.add_(uphill, options.step_size)

@@ -6,6 +6,7 @@
 #include "sotta/nn/gradient.h"
 
 #include "gpu/download.h"
+#include "gpu/settings_scope.h"
 #include "gpu/upload.h"
 
 namespace sotta {
@@ -29,6 +30,7 @@ at::Tensor Executor::gradient(const at::Tensor& loss,
 
 std::vector<at::Tensor> Executor::gradients(
     const at::Tensor& loss, const std::vector<at::Tensor>& leaves) const {
+  const SettingsScope scope(model_->device_settings(), device());
   return gradients_of(loss, leaves);
 }
 

@@ -6,6 +6,8 @@
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 
+#include "gpu/settings_scope.h"
+
 namespace sotta {
 namespace {
 
@@ -17,6 +19,7 @@ at::Tensor entropy_gradient_norm(const Classifier& model,
   probe.affine = as_leaf(state.affine);
   const at::Tensor loss =
       entropy(model.forward(image, probe, NormStats::running()).logits).sum();
+  const SettingsScope scope(model.device_settings(), state.affine.device());
   return gradient_of(loss, probe.affine).norm();
 }
 

@@ -102,6 +102,8 @@ class Workbench::Store {
       load.default_normalisation = Normalisation{entry.mean, entry.std};
       load.device = options_.device;
       load.precision = options_.precision;
+      load.tuned = options_.tuned;
+      load.shared = options_.jobs > 1;
       load.engine = options_.engine;
       const DeviceWork at_work(options_.device);
       LoadedModel loaded;

@@ -1,7 +1,5 @@
 #include "sotta/gpu/precision.h"
 
-#include <ATen/Context.h>
-
 #include "sotta/core/error.h"
 
 namespace sotta {
@@ -26,13 +24,10 @@ const char* to_text(Precision precision) {
   return "unknown";
 }
 
-void use_precision(Precision precision, at::Device device) {
+void check_precision(Precision precision, at::Device device) {
   if (precision == Precision::kTf32 && !device.is_cuda())
     fail(ErrorKind::kUnsupported, "precision",
          "tf32 is a format of GPUs, got device " + device.str());
-  const bool rounds = precision != Precision::kFloat32;
-  at::globalContext().setAllowTF32CuDNN(rounds);
-  at::globalContext().setAllowTF32CuBLAS(rounds);
 }
 
 }  // namespace sotta

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sotta/core/rng.h"
-#include "sotta/gpu/precision.h"
+#include "sotta/gpu/device.h"
 #include "sotta/models/classifier.h"
 #include "sotta/models/normalisation.h"
 
@@ -50,15 +50,16 @@ ResNetSpec infer_resnet(
 // `rng`; scales 1, shifts 0, running mean 0 and variance 1.
 ModelState random_resnet_state(const ResNetSpec& spec, Rng rng);
 
-// The network with `state` as its source, whose body nobody may change in place
-// afterwards: on a GPU tf32 and bf16 keep it in other orders too, and compute
-// in channels-last memory. With bf16 convolutions take and give bfloat16. With
-// tf32 some are rounded even if use_precision() has taken it back since. Throws
-// Error(kInvalid) if the state's vectors or the normalisation do not fit the
-// specification.
-std::unique_ptr<Classifier> make_resnet(
-    const ResNetSpec& spec, const ModelState& state,
-    const Normalisation& normalisation,
-    Precision precision = Precision::kFloat32);
+// The network with `state` as its source, computed by LibTorch; bf16 keeps what
+// convolutions take and give in bfloat16. Throws Error(kInvalid) if the state's
+// vectors or the normalisation do not fit the specification,
+// Error(kUnsupported) for a precision that the state's device does not have.
+std::unique_ptr<Classifier> make_resnet(const ResNetSpec& spec,
+                                        const ModelState& state,
+                                        const Normalisation& normalisation,
+                                        const DeviceSettings& settings = {});
+
+// The specification of a classifier that make_resnet() gave; of others null.
+const ResNetSpec* resnet_spec(const Classifier& model);
 
 }  // namespace sotta

@@ -15,6 +15,7 @@ int64_t BodyTensor::count() const {
 
 ResNetPlan::ResNetPlan(const ResNetSpec& spec) {
   const bool imagenet = spec.stem == ResNetSpec::Stem::kImagenet;
+  has_max_pool = imagenet;
   stem =
       add("conv1", "bn1",
           {spec.channels, spec.widths[0], imagenet ? 7 : 3, imagenet ? 2 : 1});

@@ -41,6 +41,7 @@ struct ResNetPlan {
   std::vector<BodyTensor> body;
   std::vector<NormLayer> norms;
   ConvNorm stem;
+  bool has_max_pool = false;  // behind the stem
   std::vector<ResidualBlock> blocks;
 
   int64_t body_size() const;

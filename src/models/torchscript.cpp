@@ -15,7 +15,9 @@
 #include "sotta/core/error.h"
 
 #include "data/torch/torchscript_archive.h"
+#include "gpu/device_queue.h"
 #include "gpu/out_of_memory.h"
+#include "gpu/settings_scope.h"
 #include "models/pixel_input.h"
 #include "models/torchscript_graph.h"
 
@@ -43,15 +45,16 @@ ModelState collect_state(const LiftedGraph& lifted) {
 
 class TorchScriptClassifier : public Classifier {
  public:
-  TorchScriptClassifier(const LiftedGraph& lifted,
-                        const Normalisation& normalisation,
+  TorchScriptClassifier(const LiftedGraph& lifted, const LoadOptions& options,
                         const std::string& subject)
       : subject_(subject),
         code_(lifted.graph, "forward"),
         body_(lifted.body),
         source_(collect_state(lifted)),
-        normalisation_(normalisation),
-        input_(normalisation, source_.body) {
+        normalisation_(*options.normalisation),
+        input_(normalisation_, source_.body),
+        settings_(options),
+        shared_(options.shared) {
     int64_t offset = 0;
     for (const auto& norm : lifted.norms) {
       norms_.push_back({norm.name, norm.scale.numel(), offset});
@@ -61,6 +64,7 @@ class TorchScriptClassifier : public Classifier {
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
+    const SettingsScope scope(settings_, state.affine.device());
     ForwardResult result;
     if (stats.source != NormStats::Source::kRunning) {
       result.batch_mean = at::zeros_like(state.running_mean);
@@ -82,6 +86,7 @@ class TorchScriptClassifier : public Classifier {
   int64_t classes() const override { return body_.back().tensor.numel(); }
   int64_t channels() const override { return input_.channels(); }
   std::string engine() const override { return "torchscript"; }
+  DeviceSettings device_settings() const override { return settings_; }
   const std::vector<NormLayer>& norm_layers() const override { return norms_; }
   const Normalisation& normalisation() const override { return normalisation_; }
 
@@ -160,6 +165,8 @@ class TorchScriptClassifier : public Classifier {
   ModelState source_;
   Normalisation normalisation_;
   PixelInput input_;
+  DeviceSettings settings_;
+  SharedDevice shared_;
 };
 
 // An archive in pieces, as LibTorch reads files.
@@ -214,8 +221,7 @@ torch::jit::Module read_module(const std::filesystem::path& file,
 std::unique_ptr<Classifier> make_network(const LiftedGraph& lifted,
                                          const LoadOptions& options,
                                          const std::string& subject) try {
-  return std::make_unique<TorchScriptClassifier>(lifted, *options.normalisation,
-                                                 subject);
+  return std::make_unique<TorchScriptClassifier>(lifted, options, subject);
 } catch (const Error&) {
   throw;
 } catch (const std::exception& error) {
@@ -252,7 +258,7 @@ std::unique_ptr<Classifier> load_torchscript(const std::filesystem::path& file,
     fail(ErrorKind::kUnsupported, file.string(),
          "bf16 is for our own networks, a TorchScript file computes in what it "
          "was made for");
-  use_precision(options.precision, options.device);
+  check_precision(options.precision, options.device);
   const torch::jit::Module module = read_module(file, options.device);
   return make_network(lift_graph(module, file.string()), options,
                       file.string());

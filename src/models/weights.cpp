@@ -140,7 +140,7 @@ std::unique_ptr<Classifier> load_classifier(const std::filesystem::path& file,
 std::unique_ptr<Classifier> make_classifier(const TensorFile& tensors,
                                             const LoadOptions& options,
                                             const std::string& subject) {
-  use_precision(options.precision, options.device);
+  check_precision(options.precision, options.device);
   std::map<std::string, Shape> shapes;
   for (const auto& [name, array] : tensors.tensors)
     shapes[name] = array.shape;
@@ -148,8 +148,7 @@ std::unique_ptr<Classifier> make_classifier(const TensorFile& tensors,
   const ResNetPlan plan(spec);
   check_tensors(tensors, plan, subject);
   return make_resnet(spec, collect_state(tensors, plan).to(options.device),
-                     find_normalisation(tensors, options, subject),
-                     options.precision);
+                     find_normalisation(tensors, options, subject), options);
 }
 
 TensorFile export_weights(const Classifier& model, const ModelState& state,

@@ -7,8 +7,6 @@
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 
-#include "gpu/tuned_convolutions.h"
-
 namespace sotta {
 namespace {
 
@@ -35,7 +33,6 @@ void check_loss(int64_t epoch, double loss, double rate) {
 }  // namespace
 
 bool train(Trainer& trainer, const TrainEvents& events) {
-  const TunedConvolutions tuned;  // all batches have one size
   const TrainOptions& options = trainer.options();
   const int64_t per_epoch = trainer.steps_per_epoch();
   Progress progress;

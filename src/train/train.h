@@ -21,8 +21,7 @@ struct TrainEvents {
 // Makes all steps that are left. Returns false if the callback stopped it; the
 // trainer can then be saved, or go on.
 //
-// Throws Error(kInvalid) after an epoch whose loss is no number. Convolutions
-// are tuned (nn/tuned_convolutions.h) as long as it runs.
+// Throws Error(kInvalid) after an epoch whose loss is no number.
 bool train(Trainer& trainer, const TrainEvents& events = {});
 
 }  // namespace sotta

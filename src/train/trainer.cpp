@@ -14,6 +14,7 @@
 
 #include "gpu/cuda_graph.h"
 #include "gpu/device_work.h"
+#include "gpu/settings_scope.h"
 #include "train/epoch_plan.h"
 #include "train/schedule.h"
 
@@ -114,6 +115,7 @@ void Trainer::begin_epoch(int64_t epoch) {
 
 // Changes nothing but tensors: a replay of what it queues is another step.
 void Trainer::make_step() {
+  const SettingsScope scope(model_.device_settings(), set_.images.device());
   const EpochPlan batch = plan_->select(next_places_);
   const at::Tensor labels = set_.labels.index_select(0, batch.order);
 

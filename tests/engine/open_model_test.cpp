@@ -63,6 +63,8 @@ TEST_F(OpenModel, RunsTorchScriptByAnEngineThatIsListed) {
 TEST_F(OpenModel, RefusesWhatAnEngineDoesNotCompute) {
   expect_error(ErrorKind::kUnsupported, "computes in fp32, got bf16",
                [&] { load(Precision::kBfloat16, "fused"); });
+  expect_error(ErrorKind::kUnsupported, "needs a GPU, got device cpu",
+               [&] { load(Precision::kBfloat16, "cuda"); });
   expect_error(ErrorKind::kInvalid, "warp",
                [&] { load(Precision::kBfloat16, "warp"); });
 }

@@ -1,7 +1,11 @@
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
@@ -10,11 +14,14 @@
 #include <torch/csrc/autograd/function.h>
 
 #include "sotta/core/rng.h"
-#include "sotta/gpu/precision.h"
+#include "sotta/engine/engine.h"
+#include "sotta/gpu/device.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 
+#include "engine/cuda/cuda_classifier.h"
+#include "gpu/device_queue.h"
 #include "gpu/kernels/pixel_rows.h"
 #include "models/resnet.h"
 #include "nn/convolution.h"
@@ -30,6 +37,10 @@ namespace {
 class GpuForward : public testing::OnGpu {
  protected:
   static std::unique_ptr<Classifier> network(
+      at::Device device, Precision precision = Precision::kFloat32) {
+    return choose_engine(reference(device, precision));
+  }
+  static std::unique_ptr<Classifier> reference(
       at::Device device, Precision precision = Precision::kFloat32) {
     LoadOptions options;
     options.device = device;
@@ -68,9 +79,9 @@ TEST_F(GpuForward, ABatchFilledUpForConvolutionsGivesTheSame) {
       on_cpu->forward(images, on_cpu->source(), NormStats::batch());
   const at::Tensor wanted_gradient = gradient(*on_cpu, images);
   const LeastBatch filled_up(24);
-  for (const Precision layout : {Precision::kFloat32, Precision::kTf32}) {
-    const auto on_gpu = network(gpu, layout);
-    use_precision(Precision::kFloat32, gpu);
+  for (const bool own_engine : {false, true}) {
+    auto on_gpu = reference(gpu);
+    if (own_engine) on_gpu = engine::make_cuda(std::move(on_gpu));
     const auto found =
         on_gpu->forward(images.to(gpu), on_gpu->source(), NormStats::batch());
     EXPECT_TRUE(testing::close(found.logits.cpu(), wanted.logits, 1e-4));
@@ -102,10 +113,9 @@ TEST_F(GpuForward, GradientsAreTheCpus) {
 
 // Channels last, a wider stem and own norm layers, without the rounding that
 // they come with.
-TEST_F(GpuForward, LayoutOfCoarserPrecisionsChangesNothing) {
+TEST_F(GpuForward, LayoutOfTheCudaEngineChangesNothing) {
   const auto on_cpu = network(at::kCPU),
-             on_gpu = network(gpu, Precision::kTf32);
-  use_precision(Precision::kFloat32, gpu);
+             on_gpu = engine::make_cuda(reference(gpu));
   const auto logits = [&](const Classifier& model, const at::Tensor& input) {
     return model.forward(input, model.source(), NormStats::running())
         .logits.cpu();
@@ -127,13 +137,14 @@ class GpuWideForward : public GpuForward {
   }
 
   static std::unique_ptr<Classifier> wide_network(
-      at::Device device, Precision precision = Precision::kFloat32) {
+      at::Device device, const DeviceSettings& settings = {}) {
     ResNetSpec spec;
     spec.widths = {64, 128};
     spec.blocks = {2, 2};
-    use_precision(precision, device);
-    return make_resnet(spec, random_resnet_state(spec, Rng(1)).to(device),
-                       {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}}, precision);
+    return choose_engine(
+        make_resnet(spec, random_resnet_state(spec, Rng(1)).to(device),
+                    {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}}, settings),
+        {device.is_cuda() ? "auto" : "libtorch"});
   }
 
   // Patches of colour, so that no two images look alike.
@@ -195,11 +206,45 @@ TEST_F(GpuWideForward, ThroughOurOwnConvolutionsIsTheCpus) {
     SCOPED_TRACE(to_text(precision));
     const bool fine = precision == Precision::kTf32;
     const Results coarse =
-        results_of(*wide_network(gpu, precision), input.to(gpu));
+        results_of(*wide_network(gpu, {precision}), input.to(gpu));
     EXPECT_EQ(coarse.own_convolutions, kWithStrideOne);
     EXPECT_LT(difference(coarse.logits, wanted.logits), fine ? 3e-3 : 1e-2);
     EXPECT_LT(difference(coarse.gradient, wanted.gradient), fine ? 1e-2 : 5e-2);
   }
+}
+
+TEST_F(GpuWideForward, IsTheEnginesOfTheGpu) {
+  EXPECT_EQ(wide_network(gpu, {Precision::kTf32})->engine(), "cuda-sm90");
+  EXPECT_EQ(wide_network(gpu)->engine(), "libtorch");
+  const auto names = available_engines();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "cuda-sm90"), 1);
+}
+
+// Precisions are the models' own, whatever else runs in the process.
+TEST_F(GpuWideForward, WithTwoPrecisionsAtOnceEachGivesWhatItGivesAlone) {
+  const at::Tensor input = wide_images().to(gpu);
+  std::vector<std::unique_ptr<Classifier>> models;
+  std::vector<at::Tensor> alone;
+  for (const Precision precision :
+       {Precision::kFloat32, Precision::kTf32, Precision::kBfloat16}) {
+    models.push_back(
+        wide_network(gpu, {precision, /*tuned=*/false, /*shared=*/true}));
+    alone.push_back(results_of(*models.back(), input).logits);
+  }
+  EXPECT_FALSE(alone[0].equal(alone[1]));
+
+  std::atomic<int> wrong{0};
+  const auto run = [&](size_t m) {
+    const OwnQueue queue(gpu);
+    for (int i = 0; i < 50; ++i)
+      wrong += !results_of(*models[m], input).logits.equal(alone[m]);
+  };
+  std::vector<std::thread> threads;
+  for (size_t m = 0; m < models.size(); ++m)
+    threads.emplace_back(run, m);
+  for (auto& thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(GpuForward, PixelRowsAreTheNormalisedBytes) {

@@ -1,6 +1,5 @@
 #include "sotta/gpu/precision.h"
 
-#include <ATen/Context.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
@@ -21,24 +20,12 @@ TEST(Precision, OtherNamesAreRefused) {
                [] { parse_precision("fp16"); });
 }
 
-TEST(Precision, CoarserOnesLetAGpuRound) {
-  const auto may_round = [](Precision precision) {
-    use_precision(precision, at::Device(at::kCUDA, 0));
-    EXPECT_EQ(at::globalContext().allowTF32CuDNN(),
-              at::globalContext().allowTF32CuBLAS());
-    return at::globalContext().allowTF32CuDNN();
-  };
-  EXPECT_TRUE(may_round(Precision::kTf32));
-  EXPECT_FALSE(may_round(Precision::kFloat32));
-  EXPECT_TRUE(may_round(Precision::kBfloat16));
-  EXPECT_FALSE(may_round(Precision::kFloat32));
-}
-
 TEST(Precision, Tf32NeedsAGpu) {
   expect_error(ErrorKind::kUnsupported,
                "tf32 is a format of GPUs, got device cpu",
-               [] { use_precision(Precision::kTf32, at::kCPU); });
-  use_precision(Precision::kBfloat16, at::kCPU);
+               [] { check_precision(Precision::kTf32, at::kCPU); });
+  check_precision(Precision::kBfloat16, at::kCPU);
+  check_precision(Precision::kTf32, at::Device(at::kCUDA, 0));
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ TEST(ResNet, ABfloat16BodyIsComputedInAndLogitsStayFloat) {
 TEST(ResNet, MadeForBfloat16ItRoundsInEveryKindOfPass) {
   const auto exact = tiny_network();
   const auto coarse =
-      make_resnet(tiny_spec(), exact->source(), kPlain, Precision::kBfloat16);
+      make_resnet(tiny_spec(), exact->source(), kPlain, {Precision::kBfloat16});
   const at::Tensor images = at::rand({4, 3, 8, 8});
 
   for (const auto stats :

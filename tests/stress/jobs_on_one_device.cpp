@@ -12,6 +12,7 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/threads.h"
+#include "sotta/engine/engine.h"
 #include "sotta/gpu/device.h"
 
 #include "gpu/cuda_graph.h"
@@ -44,8 +45,11 @@ std::shared_ptr<const Classifier> make_network(const JobsOptions& options,
                                                int64_t classes) {
   const ResNetSpec spec = named_resnet(options.network, classes);
   const ModelState state = random_resnet_state(spec, Rng(1)).to(options.device);
-  return make_resnet(spec, state, {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}},
-                     options.precision);
+  DeviceSettings settings;
+  settings.precision = options.precision;
+  settings.shared = true;
+  return choose_engine(make_resnet(
+      spec, state, {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}}, settings));
 }
 
 // Pixels without a generator that threads would share.
@@ -78,7 +82,6 @@ class Jobs {
 
   JobsOutcome side_by_side() {
     const int64_t before = CudaGraph::captures();
-    const SharedDevice shared(true);
     run_in_threads(options_.jobs, options_.jobs, [&](int64_t job) {
       const OwnQueue queue(options_.device);
       for (auto i = static_cast<size_t>(job); !enough(before); i += 5)
@@ -138,7 +141,6 @@ class Jobs {
 }  // namespace
 
 JobsOutcome run_jobs(const JobsOptions& options) {
-  use_precision(options.precision, options.device);
   return Jobs(options).side_by_side();
 }
 

@@ -21,7 +21,6 @@
 #include "core/checks.h"
 #include "data/sets/catalog.h"
 #include "flags.h"
-#include "gpu/tuned_convolutions.h"
 #include "network_probe.h"
 #include "process.h"
 #include "progress_bar.h"
@@ -238,6 +237,7 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   options.device = parse_device(flags.device);
   options.engine = flags.engine;
   options.precision = parse_precision(flags.precision);
+  options.tuned = flags.tune;
   require(!flags.tune || !flags.replay || flags.jobs == 1, "--tune",
           "expected one job where work is recorded (--replay), got " +
               std::to_string(flags.jobs));
@@ -275,8 +275,6 @@ void run(const BenchFlags& flags) {
   probe_models(cells);
   Workbench bench(workbench_of(flags));
   RecordFolder records(flags.out, writer_of(share, ranks), flags.any_version);
-  std::optional<TunedConvolutions> tuned;
-  if (flags.tune) tuned.emplace();
   if (ranks) ranks->lost_after = flags.lost_after;
   const auto claims = ranks ? make_store_claims(*ranks) : make_local_claims();
 

@@ -115,7 +115,6 @@ class TrainRun {
         device_(parse_device(flags.device)),
         checkpoint_file_(beside(flags.out, ".checkpoint.safetensors")) {
     flags_.options = resolve(flags.options, device_);
-    use_precision(parse_precision(flags_.options.precision), device_);
     const bool continued = find_checkpoint();
     const fs::path root = data_root(flags.data);
     test_ = open_dataset(flags.dataset, root, "test");
@@ -171,7 +170,13 @@ class TrainRun {
   }
 
   std::unique_ptr<Classifier> network(const ModelState& state) const {
-    return make_resnet(spec_, state, {entry_.mean, entry_.std});
+    DeviceSettings settings;
+    settings.tuned = true;  // all batches have one size
+    // bf16 is the trainer's: it rounds the weights of its steps, not the
+    // tests'.
+    if (device_.is_cuda() && flags_.options.precision != "fp32")
+      settings.precision = Precision::kTf32;
+    return make_resnet(spec_, state, {entry_.mean, entry_.std}, settings);
   }
 
   TrainingSet load(const Dataset& images) const {

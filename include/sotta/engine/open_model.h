@@ -15,9 +15,7 @@ struct ModelOptions : LoadOptions {
 
 // Opens a network from safetensors or TorchScript and runs it by the fastest
 // engine that fits: the library's front door. load_classifier() and
-// choose_engine() are its two halves; precisions other than float32 are
-// LibTorch's alone: "auto" leaves them to it, "fused" is refused with
-// Error(kUnsupported).
+// choose_engine() are its two halves.
 std::unique_ptr<Classifier> open_model(const std::filesystem::path& file,
                                        const ModelOptions& options = {});
 

@@ -18,6 +18,7 @@ struct WorkbenchOptions {
   at::Device device = at::Device(at::kCPU);
   EngineOptions engine;
   Precision precision = Precision::kFloat32;
+  bool tuned = false;  // DeviceSettings::tuned
 
   // ExecutorOptions::cuda_graphs. On a GPU for OwnQueue::kMost jobs at most,
   // and with fp32 for one: cuDNN's ways for it disturb threads that capture.

@@ -6,7 +6,28 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include "sotta/gpu/precision.h"
+
 namespace sotta {
+
+// How a GPU computes for a model. Models with different settings may live in
+// one process. Nothing on a CPU but the precision.
+struct DeviceSettings {
+  Precision precision = Precision::kFloat32;
+
+  // The GPU's library tries a few ways to compute each convolution that a
+  // thread brings for the first time, and keeps the fastest: for work of one
+  // shape that goes on for long. To try takes a second or so per thread, more
+  // in a process's first; which way wins may change from process to process,
+  // and with it the last bits.
+  bool tuned = false;
+
+  // Several threads of this process have the GPU work at once, with this model
+  // or without. As long as such a model lives, kernels that need all of the GPU
+  // are not used, and none begins before the one in front of it has ended.
+  // Changes the last bits.
+  bool shared = false;
+};
 
 // Reads "cpu", "cuda" or "cuda:N". Throws Error(kInvalid) for any other text,
 // Error(kUnsupported) if this LibTorch was built without CUDA, and

@@ -20,9 +20,7 @@ Precision parse_precision(const std::string& text);
 
 const char* to_text(Precision precision);
 
-// Sets for this process, all threads, whether a GPU's libraries may round
-// float32 factors; LibTorch's own default lets them in convolutions. Throws
-// Error(kUnsupported) for tf32 on another device.
-void use_precision(Precision precision, at::Device device);
+// Throws Error(kUnsupported) for tf32 on another device than a GPU.
+void check_precision(Precision precision, at::Device device);
 
 }  // namespace sotta

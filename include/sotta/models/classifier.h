@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "sotta/gpu/device.h"
 #include "sotta/models/model_state.h"
 #include "sotta/models/normalisation.h"
 #include "sotta/nn/norm_stats.h"
@@ -41,8 +42,8 @@ class Classifier {
   //
   // Convolutions compute in the element type of state.body, float32 or
   // bfloat16, unless the network was made for bfloat16. Norm layers, features
-  // and logits are float32 always. Images in channels-last memory are computed
-  // in that layout.
+  // and logits are float32 always. LibTorch computes images in channels-last
+  // memory in that layout.
   //
   // Throws Error(kInvalid) for images of another type, device or channel count.
   virtual ForwardResult forward(const at::Tensor& images,
@@ -61,8 +62,13 @@ class Classifier {
   // Views of a state's tensors under the names they have in a weights file.
   virtual NamedTensors named_tensors(const ModelState& state) const = 0;
 
-  // What runs the network: "libtorch".
+  // What runs the network, one of available_engines() (sotta/engine/engine.h):
+  // "libtorch", "fused-avx3", "cuda-sm90".
   virtual std::string engine() const = 0;
+
+  // How a GPU computes for it. forward() sees to that; a backward pass has to
+  // run under the same settings, which Executor::gradients() sees to.
+  virtual DeviceSettings device_settings() const { return {}; }
 };
 
 }  // namespace sotta

@@ -8,13 +8,14 @@
 #include <c10/core/Device.h>
 
 #include "sotta/data/safetensors.h"
-#include "sotta/gpu/precision.h"
+#include "sotta/gpu/device.h"
 #include "sotta/models/classifier.h"
 #include "sotta/models/normalisation.h"
 
 namespace sotta {
 
-struct LoadOptions {
+// With a GPU's settings: precision, tuned, shared.
+struct LoadOptions : DeviceSettings {
   // How inputs are normalised: what the caller says wins over a file's own
   // metadata ("mean" and "std").
   std::optional<Normalisation> normalisation;
@@ -23,10 +24,6 @@ struct LoadOptions {
   std::optional<Normalisation> default_normalisation;
 
   at::Device device = at::Device(at::kCPU);
-
-  // Loading calls use_precision(): of several models in a process the last one
-  // says whether a GPU may round to tf32.
-  Precision precision = Precision::kFloat32;
 };
 
 // Makes a classifier from a safetensors file; the network is inferred from the

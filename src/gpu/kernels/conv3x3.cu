@@ -11,6 +11,7 @@
 #include "sotta/core/error.h"
 #include "sotta/gpu/device.h"
 
+#include "gpu/kernels/compute_capability.h"
 #include "gpu/kernels/conv3x3.h"
 #include "gpu/kernels/conv3x3_plan.cuh"
 #include "gpu/kernels/early_launch.cuh"
@@ -25,12 +26,6 @@ int attribute(cudaDeviceAttr which, at::Device device) {
   int value = 0;
   C10_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device.index()));
   return value;
-}
-
-bool is_hopper(at::Device device) {
-  return device.is_cuda() &&
-         attribute(cudaDevAttrComputeCapabilityMajor, device) == 9 &&
-         attribute(cudaDevAttrComputeCapabilityMinor, device) == 0;
 }
 
 bool is_one_of_types(const at::Tensor& tensor) {
@@ -161,7 +156,7 @@ void launch(const Plan& plan, const at::Tensor& input) {
 at::Tensor pack_kernels(const at::Tensor& kernels) {
   if (kernels.dim() != 4 || kernels.numel() == 0 || kernels.size(2) != 3 ||
       kernels.size(3) != 3 || !is_one_of_types(kernels) ||
-      !is_hopper(kernels.device()) || kernels.size(0) % kPacked != 0 ||
+      compute_capability(kernels.device()) != 90 || kernels.size(0) % kPacked != 0 ||
       kernels.size(1) % kPacked != 0)
     return {};
   const c10::cuda::CUDAGuard guard(kernels.device());

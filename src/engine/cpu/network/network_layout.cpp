@@ -3,8 +3,6 @@
 #include <map>
 #include <string>
 
-#include "sotta/core/error.h"
-
 #include "engine/cpu/activation_shape.h"
 #include "models/resnet.h"
 
@@ -63,30 +61,15 @@ class Reader {
   std::map<std::string, size_t> norms_;
 };
 
-std::map<std::string, std::vector<int64_t>> shapes_of(const Classifier& model) {
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (const auto& [name, tensor] : model.named_tensors(model.source()))
-    shapes[name] = tensor.sizes().vec();
-  return shapes;
-}
-
-std::optional<ResNetSpec> spec_of(const Classifier& model) {
-  if (model.engine() != "libtorch") return std::nullopt;
-  try {
-    return infer_resnet(shapes_of(model), "engine");
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 }  // namespace
 
 std::optional<NetworkLayout> read_layout(const Classifier& model) {
   const ModelState& source = model.source();
-  if (!source.body.is_cpu() || source.body.scalar_type() != at::kFloat)
+  const ResNetSpec* spec = resnet_spec(model);
+  if (!spec || !covered(*spec) || !source.body.is_cpu() ||
+      source.body.scalar_type() != at::kFloat ||
+      model.device_settings().precision != Precision::kFloat32)
     return std::nullopt;
-  const auto spec = spec_of(model);
-  if (!spec || !covered(*spec)) return std::nullopt;
 
   const Reader reader(model);
   NetworkLayout layout;

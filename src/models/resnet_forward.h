@@ -1,0 +1,41 @@
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/models/classifier.h"
+
+#include "models/resnet_plan.h"
+#include "nn/convolution.h"
+
+namespace sotta {
+
+// What convolutions are computed in.
+struct ConvolutionForm {
+  at::ScalarType type;
+  at::MemoryFormat layout;
+};
+
+// The body of a state, cut into tensors and brought into a form.
+struct ResNetBody {
+  ConvolutionForm form;
+  std::vector<at::Tensor> tensors;    // one for each of ResNetPlan::body
+  std::vector<PackedKernels> packed;  // likewise, or empty: none is packed
+
+  // Once here, else LibTorch would convert weights in both passes.
+  ResNetBody(const ResNetPlan& plan, const at::Tensor& flat_body,
+             const ConvolutionForm& form);
+
+  // Packs what our own convolution can take. The body must not be trained.
+  void pack(const ResNetPlan& plan);
+};
+
+// The network itself, on every engine that computes with LibTorch's tensors.
+// `pixels` are normalised, and as wide as the stem's kernels. Gradients flow to
+// pixels, state.affine and the body's tensors.
+ForwardResult resnet_forward(const ResNetPlan& plan, const ResNetBody& body,
+                             const at::Tensor& pixels, const ModelState& state,
+                             NormStats stats);
+
+}  // namespace sotta

@@ -28,6 +28,7 @@ UNTESTED = {
     "src/data/images/jpeg_none.cpp": "stands in where libjpeg is missing",
     "src/data/images/png.cpp": "private to image.cpp: tests/data/image_test.cpp",
     "src/data/images/png_none.cpp": "stands in where libpng is missing",
+    "src/gpu/kernels/compute_capability_none.cpp": "stands in where there is no CUDA compiler",
     "src/gpu/kernels/conv3x3_none.cpp": "stands in where there is no CUDA compiler",
     "src/gpu/kernels/picking_kernel_none.cpp": "stands in where there is no CUDA compiler",
     "src/gpu/kernels/pixel_rows_none.cpp": "stands in where there is no CUDA compiler",

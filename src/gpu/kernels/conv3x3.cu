@@ -156,8 +156,8 @@ void launch(const Plan& plan, const at::Tensor& input) {
 at::Tensor pack_kernels(const at::Tensor& kernels) {
   if (kernels.dim() != 4 || kernels.numel() == 0 || kernels.size(2) != 3 ||
       kernels.size(3) != 3 || !is_one_of_types(kernels) ||
-      compute_capability(kernels.device()) != 90 || kernels.size(0) % kPacked != 0 ||
-      kernels.size(1) % kPacked != 0)
+      compute_capability(kernels.device()) != 90 ||
+      kernels.size(0) % kPacked != 0 || kernels.size(1) % kPacked != 0)
     return {};
   const c10::cuda::CUDAGuard guard(kernels.device());
   const at::Tensor source = kernels.detach().contiguous();

@@ -1,7 +1,7 @@
-#include "gpu/kernels/compute_capability.h"
-
 #include <c10/cuda/CUDAException.h>
 #include <cuda_runtime_api.h>
+
+#include "gpu/kernels/compute_capability.h"
 
 namespace sotta {
 

@@ -1,5 +1,6 @@
 #include "sotta/engine/executor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sotta/core/error.h"
@@ -10,6 +11,12 @@
 #include "gpu/upload.h"
 
 namespace sotta {
+namespace {
+
+// 2,048 images of CIFAR's size: 32 windows.
+constexpr int64_t kMostPixelsOfLanes = 2048 * 32 * 32;
+
+}  // namespace
 
 Executor::Executor(std::shared_ptr<const Classifier> model,
                    const ExecutorOptions& options)
@@ -21,6 +28,18 @@ ForwardResult Executor::forward(const at::Tensor& images,
                                 const ModelState& state,
                                 NormStats stats) const {
   return model_->forward(images, state, stats);
+}
+
+std::vector<ForwardResult> Executor::forward_lanes(
+    const std::vector<Lane>& lanes) const {
+  return model_->forward_lanes(lanes);
+}
+
+int64_t Executor::lanes_at_once(const at::Tensor& images) const {
+  const int64_t pixels = images.size(0) * images.size(2) * images.size(3);
+  return device().is_cpu() || pixels == 0
+             ? 1
+             : std::max<int64_t>(1, kMostPixelsOfLanes / pixels);
 }
 
 at::Tensor Executor::gradient(const at::Tensor& loss,

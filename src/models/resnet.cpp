@@ -38,8 +38,8 @@ class ResNetClassifier : public Classifier {
     const SettingsScope scope(settings_, device);
     const ResNetBody body(plan_, state.body,
                           {type_for(state), images.suggest_memory_format()});
-    return resnet_forward(plan_, body, input_.normalise(images, device), state,
-                          stats);
+    return resnet_forward(plan_, body, input_.normalise(images, device),
+                          {{images, state, stats}})[0];
   }
 
   const ResNetSpec& spec() const { return spec_; }

@@ -3,6 +3,8 @@
 #include <cstdint>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/zeros.h>
@@ -14,14 +16,14 @@
 namespace sotta {
 namespace {
 
-// The layers of one forward pass: the state's flat vectors cut into pieces.
+// The norm layers of one lane: the state's flat vectors cut into pieces.
 // Splitting a vector is one autograd node, so the gradient of the whole vector
 // comes back in one piece.
-class LayersOfState {
+class LaneNorms {
  public:
-  LayersOfState(const ResNetPlan& plan, const ResNetBody& body,
-                const ModelState& state, NormStats stats)
-      : stats_(stats), body_(body) {
+  LaneNorms(const ResNetPlan& plan, const Lane& lane)
+      : images_(lane.images.size(0)), stats_(lane.stats) {
+    const ModelState& state = lane.state;
     std::vector<int64_t> affine, channels;
     for (const auto& norm : plan.norms) {
       affine.insert(affine.end(), {norm.channels, norm.channels});
@@ -30,7 +32,7 @@ class LayersOfState {
     affine_ = state.affine.split_with_sizes(affine);
     running_mean_ = state.running_mean.split_with_sizes(channels);
     running_var_ = state.running_var.split_with_sizes(channels);
-    if (stats.source == NormStats::Source::kRunning) return;
+    if (stats_.source == NormStats::Source::kRunning) return;
 
     // Zeros for LibTorch's norm layers, which read before they write, and even
     // a share of 0 would keep a NaN. Together: on a GPU each is a kernel.
@@ -42,9 +44,10 @@ class LayersOfState {
     batch_vars_ = batch_var.split_with_sizes(channels);
   }
 
-  Fork conv_norm(const at::Tensor& input, const ConvNorm& layer,
-                 const AfterNorm& after = {}) const {
-    const size_t n = layer.norm;
+  int64_t images() const { return images_; }
+
+  // Uses up `input`, see norm_relu().
+  Fork run(const at::Tensor& input, size_t n, const AfterNorm& after) const {
     NormVectors vectors{affine_[2 * n],
                         affine_[2 * n + 1],
                         running_mean_[n],
@@ -55,8 +58,29 @@ class LayersOfState {
       vectors.batch_mean = batch_means_[n];
       vectors.batch_var = batch_vars_[n];
     }
-    return forked_norm_relu(convolve(input, layer), vectors, stats_, after);
+    return forked_norm_relu(input, vectors, stats_, after);
   }
+
+  at::Tensor batch_mean;
+  at::Tensor batch_var;
+
+ private:
+  int64_t images_;
+  NormStats stats_;
+  std::vector<at::Tensor> affine_, running_mean_, running_var_, batch_means_,
+      batch_vars_;
+};
+
+class Layers {
+ public:
+  Layers(const ResNetPlan& plan, const ResNetBody& body,
+         const std::vector<Lane>& lanes)
+      : body_(body) {
+    for (const Lane& lane : lanes)
+      lanes_.emplace_back(plan, lane);
+  }
+
+  const std::vector<LaneNorms>& lanes() const { return lanes_; }
 
   // Images of one channel lie in both layouts at once; what comes after the
   // first convolution does not.
@@ -85,20 +109,40 @@ class LayersOfState {
                       tensors.back().to(at::kFloat));
   }
 
-  at::Tensor batch_mean;
-  at::Tensor batch_var;
-
  private:
-  at::Tensor convolve(const at::Tensor& input, const ConvNorm& layer) const {
-    return convolution(
+  Fork conv_norm(const at::Tensor& input, const ConvNorm& layer,
+                 const AfterNorm& after = {}) const {
+    const at::Tensor output = convolution(
         input, body_.tensors[layer.conv], layer.stride, layer.padding,
         body_.packed.empty() ? PackedKernels() : body_.packed[layer.conv]);
+    return lanes_.size() == 1 ? lanes_[0].run(output, layer.norm, after)
+                              : norm_in_lanes(output, layer.norm, after);
   }
 
-  NormStats stats_;
+  Fork norm_in_lanes(const at::Tensor& input, size_t norm,
+                     const AfterNorm& after) const {
+    std::vector<at::Tensor> outputs;
+    bool in_place = true;
+    int64_t begin = 0;
+    for (const LaneNorms& lane : lanes_) {
+      const auto part_of = [&](const at::Tensor& all) {
+        return all.defined() ? all.narrow(0, begin, lane.images()) : all;
+      };
+      at::Tensor part = part_of(input);
+      // Parts that keep their values for the way back must not share a version.
+      if (at::GradMode::is_enabled()) part = part.clone();
+      outputs.push_back(
+          lane.run(part, norm, {part_of(after.residual), after.relu}).path);
+      in_place =
+          in_place && outputs.back().data_ptr() == part_of(input).data_ptr();
+      begin += lane.images();
+    }
+    const at::Tensor output = in_place ? input : at::cat(outputs);
+    return {output, output};
+  }
+
   const ResNetBody& body_;
-  std::vector<at::Tensor> affine_, running_mean_, running_var_, batch_means_,
-      batch_vars_;
+  std::vector<LaneNorms> lanes_;
 };
 
 }  // namespace
@@ -128,10 +172,27 @@ void ResNetBody::pack(const ResNetPlan& plan) {
         packed[layer.conv] = packed_kernels(tensors[layer.conv]);
 }
 
-ForwardResult resnet_forward(const ResNetPlan& plan, const ResNetBody& body,
-                             const at::Tensor& pixels, const ModelState& state,
-                             NormStats stats) {
-  const LayersOfState layers(plan, body, state, stats);
+at::Tensor join_images_of(const std::vector<Lane>& lanes) {
+  std::vector<at::Tensor> images;
+  for (const Lane& lane : lanes) {
+    const at::Tensor& first = lanes[0].images;
+    if (!lane.state.body.is_same(lanes[0].state.body) ||
+        lane.images.dim() != 4 ||
+        lane.images.sizes().slice(1) != first.sizes().slice(1) ||
+        lane.images.scalar_type() != first.scalar_type() ||
+        lane.images.device() != first.device() || lane.images.size(0) == 0)
+      return {};
+    images.push_back(lane.images);
+  }
+  if (images.empty()) return {};
+  return images.size() == 1 ? images[0] : at::cat(images);
+}
+
+std::vector<ForwardResult> resnet_forward(const ResNetPlan& plan,
+                                          const ResNetBody& body,
+                                          const at::Tensor& pixels,
+                                          const std::vector<Lane>& lanes) {
+  const Layers layers(plan, body, lanes);
   Fork x = layers.stem(pixels, plan.stem);
   if (plan.has_max_pool)
     x.path = x.shortcut = at::max_pool2d(x.path, /*kernel_size=*/3,
@@ -140,8 +201,20 @@ ForwardResult resnet_forward(const ResNetPlan& plan, const ResNetBody& body,
     x = layers.block(x, block);
   const at::Tensor features =
       x.path.mean(at::IntArrayRef({2, 3}), /*keepdim=*/false, at::kFloat);
-  return {layers.classify(features), features, layers.batch_mean,
-          layers.batch_var};
+  const at::Tensor logits = layers.classify(features);
+  if (lanes.size() == 1)
+    return {{logits, features, layers.lanes()[0].batch_mean,
+             layers.lanes()[0].batch_var}};
+
+  std::vector<ForwardResult> results;
+  int64_t begin = 0;
+  for (const LaneNorms& lane : layers.lanes()) {
+    results.push_back({logits.narrow(0, begin, lane.images()),
+                       features.narrow(0, begin, lane.images()),
+                       lane.batch_mean, lane.batch_var});
+    begin += lane.images();
+  }
+  return results;
 }
 
 }  // namespace sotta

@@ -31,11 +31,17 @@ struct ResNetBody {
   void pack(const ResNetPlan& plan);
 };
 
+// The lanes' images as one batch, if one pass can take them: they share a body,
+// and their images differ in number alone. Undefined if not.
+at::Tensor join_images_of(const std::vector<Lane>& lanes);
+
 // The network itself, on every engine that computes with LibTorch's tensors.
-// `pixels` are normalised, and as wide as the stem's kernels. Gradients flow to
-// pixels, state.affine and the body's tensors.
-ForwardResult resnet_forward(const ResNetPlan& plan, const ResNetBody& body,
-                             const at::Tensor& pixels, const ModelState& state,
-                             NormStats stats);
+// `pixels` are the images of all lanes, normalised, and as wide as the stem's
+// kernels. Convolutions take all lanes at once, norm layers one by one.
+// Gradients flow to pixels, the states' affine vectors and the body's tensors.
+std::vector<ForwardResult> resnet_forward(const ResNetPlan& plan,
+                                          const ResNetBody& body,
+                                          const at::Tensor& pixels,
+                                          const std::vector<Lane>& lanes);
 
 }  // namespace sotta

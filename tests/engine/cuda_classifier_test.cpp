@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include "sotta/nn/gradient.h"
@@ -59,6 +61,61 @@ TEST_P(CudaClassifier, GivesTheReferencesGradients) {
       expect_close(found[i], wanted[i], 1e-4);
     }
   }
+}
+
+// Lanes of different sizes, states and statistics, one of which is not adapted.
+TEST_P(CudaClassifier, LanesGiveWhatEachGivesAlone) {
+  for (const bool with_gradients : {false, true}) {
+    const at::AutoGradMode mode(with_gradients);
+    std::vector<Lane> lanes;
+    for (int64_t i = 0; i < 3; ++i) {
+      ModelState state = leaf_state(*model, /*trained=*/false);
+      state.affine = as_leaf(state.affine * (1 + 0.1 * static_cast<double>(i)));
+      const NormStats kinds[] = {NormStats::batch(), NormStats::running(),
+                                 NormStats::blended(0.3)};
+      lanes.push_back({images.narrow(0, 0, i + 1).flip({3}), state, kinds[i]});
+    }
+    const auto found = model->forward_lanes(lanes);
+    ASSERT_EQ(found.size(), lanes.size());
+    at::Tensor loss;
+    for (const auto& lane : found) {
+      const at::Tensor own = entropy(lane.logits).mean();
+      loss = loss.defined() ? loss + own : own;
+    }
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      SCOPED_TRACE(i);
+      const Lane& lane = lanes[i];
+      const auto alone = model->forward(lane.images, lane.state, lane.stats);
+      expect_close(found[i].logits, alone.logits, 1e-5);
+      expect_close(found[i].features, alone.features, 1e-5);
+      ASSERT_EQ(found[i].batch_var.defined(), alone.batch_var.defined());
+      if (alone.batch_var.defined())
+        expect_close(found[i].batch_var, alone.batch_var, 1e-5);
+    }
+    if (!with_gradients) continue;
+    const auto together = gradients_of(
+        loss,
+        {lanes[0].state.affine, lanes[1].state.affine, lanes[2].state.affine});
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      SCOPED_TRACE(i);
+      const Lane& lane = lanes[i];
+      const auto alone = model->forward(lane.images, lane.state, lane.stats);
+      expect_close(together[i],
+                   gradient_of(entropy(alone.logits).mean(), lane.state.affine),
+                   1e-4);
+    }
+  }
+}
+
+TEST_P(CudaClassifier, LanesOfSeveralBodiesRunOneByOne) {
+  Lane first{images, model->source(), NormStats::batch()};
+  Lane second = first;
+  second.state.body = second.state.body * 1.1;
+  const auto found = model->forward_lanes({first, second});
+  expect_close(found[1].logits,
+               model->forward(images, second.state, NormStats::batch()).logits,
+               1e-5);
+  EXPECT_GT((found[0].logits - found[1].logits).abs().max().item<float>(), 0);
 }
 
 TEST_P(CudaClassifier, SpeaksForTheSameNetwork) {

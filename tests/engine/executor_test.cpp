@@ -40,6 +40,21 @@ TEST_F(ExecutorTest, RunsTheModelInTheStateItIsGiven) {
       plain.forward(images, state, NormStats::running()).logits));
 }
 
+TEST_F(ExecutorTest, RunsLanesOneByOneOnTheCpu) {
+  EXPECT_EQ(plain.lanes_at_once(images), 1);
+  ModelState other = model->source().clone_norm();
+  other.affine.mul_(0.5);
+  const auto found = plain.forward_lanes(
+      {{images, model->source(), NormStats::batch()},
+       {images.narrow(0, 0, 2), other, NormStats::running()}});
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_TRUE(found[0].logits.equal(
+      plain.forward(images, model->source(), NormStats::batch()).logits));
+  EXPECT_TRUE(found[1].logits.equal(
+      plain.forward(images.narrow(0, 0, 2), other, NormStats::running())
+          .logits));
+}
+
 TEST_F(ExecutorTest, TakesGradientsOfItsPasses) {
   const at::AutoGradMode with_gradients(true);
   ModelState state = model->source();

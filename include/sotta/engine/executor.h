@@ -37,6 +37,12 @@ class Executor {
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const;
 
+  // Classifier::forward_lanes(). At most lanes_at_once() of batches like
+  // `images` should come in one call: as many as use a GPU well, one on a CPU.
+  std::vector<ForwardResult> forward_lanes(
+      const std::vector<Lane>& lanes) const;
+  int64_t lanes_at_once(const at::Tensor& images) const;
+
   // gradient_of() and gradients_of(): the pass back.
   at::Tensor gradient(const at::Tensor& loss, const at::Tensor& leaf) const;
   std::vector<at::Tensor> gradients(

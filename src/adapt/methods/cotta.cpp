@@ -1,6 +1,8 @@
 #include "adapt/methods/cotta.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
@@ -129,9 +131,16 @@ class Cotta : public Method {
       return run(images, teacher_);
 
     const at::Tensor pixels = as_floats(images);
-    at::Tensor sum = run(augment(pixels, rng), teacher_);
-    for (int64_t i = 1; i < options_.augmentations; ++i)
-      sum.add_(run(augment(pixels, rng), teacher_));
+    const int64_t at_once = executor_->lanes_at_once(pixels);
+    at::Tensor sum;
+    for (int64_t done = 0; done < options_.augmentations; done += at_once) {
+      std::vector<Lane> views;
+      for (int64_t i = done;
+           i < std::min(done + at_once, options_.augmentations); ++i)
+        views.push_back({augment(pixels, rng), teacher_, NormStats::batch()});
+      for (const ForwardResult& view : executor_->forward_lanes(views))
+        sum = sum.defined() ? sum.add_(view.logits) : view.logits;
+    }
     return sum.div_(options_.augmentations);
   }
 

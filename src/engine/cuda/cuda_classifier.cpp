@@ -18,6 +18,10 @@
 namespace sotta::engine {
 namespace {
 
+// From so many images on, packing weights for one pass takes less than it
+// saves.
+constexpr int64_t kImagesWorthPacking = 512;
+
 // The stem's kernels for what pixel_rows() gives: what lies behind a pixel's
 // channels counts nothing.
 at::Tensor widened(const at::Tensor& kernels) {
@@ -42,24 +46,19 @@ class CudaClassifier : public Classifier {
     body_for_rows_.packed = body_.packed;
     at::Tensor& stem = body_for_rows_.tensors[plan_.stem.conv];
     stem = widened(stem);
+    wait_for(stem.device());  // other threads may use it from other queues
   }
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
-    const at::Device device = state.affine.device();
-    const SettingsScope scope(settings_, device);
-    const ConvolutionForm form = form_for(state);
-    const bool frozen =
-        state.body.is_same(source().body) && !state.body.requires_grad();
-    if (!frozen)
-      return resnet_forward(plan_, {plan_, state.body, form},
-                            input_.normalise(images, device), state, stats);
-    if (has_pixel_rows(images, form.type))
-      return resnet_forward(plan_, body_for_rows_,
-                            input_.normalise_to_rows(images, device, form.type),
-                            state, stats);
-    return resnet_forward(plan_, body_, input_.normalise(images, device), state,
-                          stats);
+    return run(images, {{images, state, stats}})[0];
+  }
+
+  std::vector<ForwardResult> forward_lanes(
+      const std::vector<Lane>& lanes) const override {
+    const at::Tensor images = join_images_of(lanes);
+    return images.defined() ? run(images, lanes)
+                            : Classifier::forward_lanes(lanes);
   }
 
   const ModelState& source() const override { return reference_->source(); }
@@ -80,6 +79,28 @@ class CudaClassifier : public Classifier {
   }
 
  private:
+  std::vector<ForwardResult> run(const at::Tensor& images,
+                                 const std::vector<Lane>& lanes) const {
+    const ModelState& state = lanes[0].state;  // they share its body
+    const at::Device device = state.affine.device();
+    const SettingsScope scope(settings_, device);
+    const ConvolutionForm form = form_for(state);
+    const bool trained = state.body.requires_grad();
+    const bool is_source = !trained && state.body.is_same(source().body);
+    if (is_source && has_pixel_rows(images, form.type))
+      return resnet_forward(plan_, body_for_rows_,
+                            input_.normalise_to_rows(images, device, form.type),
+                            lanes);
+    const at::Tensor pixels = input_.normalise(images, device);
+    if (is_source) return resnet_forward(plan_, body_, pixels, lanes);
+
+    ResNetBody body(plan_, state.body, form);
+    if (!trained && images.size(0) >= kImagesWorthPacking &&
+        settings_.precision != Precision::kFloat32)
+      body.pack(plan_);
+    return resnet_forward(plan_, body, pixels, lanes);
+  }
+
   ConvolutionForm form_for(const ModelState& state) const {
     return {settings_.precision == Precision::kBfloat16
                 ? at::kBFloat16

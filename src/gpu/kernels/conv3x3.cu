@@ -63,7 +63,6 @@ void pack_as(const at::Tensor& kernels, const at::Tensor& packed) {
           reinterpret_cast<Value*>(packed.data_ptr<Stored>()),
           static_cast<int>(kernels.size(0)), static_cast<int>(kernels.size(1)));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
-  C10_CUDA_CHECK(cudaStreamSynchronize(stream_for(kernels)));
 }
 
 using Encode = decltype(&cuTensorMapEncodeTiled);

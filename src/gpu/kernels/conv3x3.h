@@ -8,9 +8,8 @@ namespace sotta {
 // compute capability 9.0 and kernels that are not trained. Factors are rounded
 // to TF32, or are bfloat16; sums are float32, in one order on every such GPU.
 
-// Kernels [to, from, 3, 3] in the order in which conv3x3() reads them. What it
-// does is waited for. Undefined if it does not take them, or this build or
-// device has none.
+// Kernels [to, from, 3, 3] in the order in which conv3x3() reads them.
+// Undefined if it does not take them, or this build or device has none.
 at::Tensor pack_kernels(const at::Tensor& kernels);
 
 // Whether conv3x3() takes this input, of the packed kernels' type.

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kImages = 64;
 constexpr int kRow = 50;
-constexpr int kReplays = 4;  // in a run
+constexpr int kLaunches = 4;  // in a run
 constexpr int kRuns = 101;
 
 struct Layer {
@@ -62,7 +62,7 @@ void show(const Layer& layer, at::Device gpu, Precision precision) {
   CudaGraph libtorchs(row_of(none), gpu, /*capture=*/true, /*warm_up_runs=*/1);
   const auto run = [&](CudaGraph& row) {
     return [&] {
-      for (int i = 0; i < kReplays; ++i)
+      for (int i = 0; i < kLaunches; ++i)
         row.run();
       wait_for(gpu);
     };
@@ -73,7 +73,7 @@ void show(const Layer& layer, at::Device gpu, Precision precision) {
   for (int i = 0; i < kRuns; ++i)
     times.run(run(ours), run(libtorchs));
 
-  const double each = 1e3 / (kRow * kReplays);  // microseconds of a run's ms
+  const double each = 1e3 / (kRow * kLaunches);  // microseconds of a run's ms
   const double flops = 2.0 * 9 * kImages * layer.side * layer.side *
                        layer.channels * layer.channels;
   std::printf(

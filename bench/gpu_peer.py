@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Times ordinary PyTorch's passes over 64 images in CUDA graphs: the peer of
-`sotta bench --replay true` on a GPU.
+`sotta bench --cuda-graphs true` on a GPU.
 
 usage: gpu_peer.py [--kernels]
 
@@ -78,26 +78,26 @@ def record(work):
     return graph
 
 
-def milliseconds(graph, replays=20, rounds=5):
+def milliseconds(graph, launches=20, rounds=5):
     times = []
     for _ in range(rounds):
         torch.cuda.synchronize()
         begin = time.perf_counter()
-        for _ in range(replays):
+        for _ in range(launches):
             graph.replay()
         torch.cuda.synchronize()
-        times.append((time.perf_counter() - begin) / replays)
+        times.append((time.perf_counter() - begin) / launches)
     return 1000 * min(times)
 
 
-def print_kernels(graph, replays=5):
+def print_kernels(graph, launches=5):
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        for _ in range(replays):
+        for _ in range(launches):
             graph.replay()
         torch.cuda.synchronize()
     kernels = sorted(profiler.key_averages(), key=lambda kernel: -kernel.device_time_total)
     for kernel in kernels[:16]:
-        print(f"  {kernel.device_time_total / replays:8.1f} us {kernel.count // replays:4d}  {kernel.key[:100]}")
+        print(f"  {kernel.device_time_total / launches:8.1f} us {kernel.count // launches:4d}  {kernel.key[:100]}")
 
 
 def main():

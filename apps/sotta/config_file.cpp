@@ -11,6 +11,7 @@
 #include "sotta/core/options.h"
 
 #include "config_entries.h"
+#include "flags.h"
 #include "usage_error.h"
 
 namespace sotta::cli {
@@ -48,15 +49,16 @@ void set_option(CLI::Option& option, const ConfigEntry& entry,
 
 void read_config_file(const std::filesystem::path& file, CLI::App& command) {
   const auto known = known_keys(command);
-  std::map<std::string, int64_t> lines;  // where each flag was set
+  std::map<std::string, ConfigEntry> set;  // by the flag's name
   for (const ConfigEntry& entry : read_config(file)) {
     const std::string subject = line_subject(file.string(), entry.line);
-    const std::string name = flag_name(entry.key);
+    const std::string name = current_name(command, flag_name(entry.key));
     require_one_of(subject, name, known);
-    const auto [first, is_new] = lines.emplace(name, entry.line);
+    const auto [first, is_new] = set.emplace(name, entry);
     require(is_new, subject,
-            entry.key + " is set in line " + std::to_string(first->second) +
-                " already");
+            entry.key + " is set in line " +
+                std::to_string(first->second.line) + " already, as " +
+                first->second.key);
     CLI::Option& option = *command.get_option("--" + name);
     if (option.count() == 0) set_option(option, entry, subject);
   }

@@ -1,12 +1,22 @@
 #include "flags.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
 
 namespace sotta::cli {
 namespace {
+
+// Flags that were renamed: what they were called once, and are called now.
+const std::map<std::string, std::string> kRenamed = {{"replay", "cuda-graphs"}};
+
+// Whether the word is the flag, alone or with its value.
+bool names_flag(const std::string& word, const std::string& flag) {
+  return word.substr(0, word.find('=')) == flag;
+}
 
 // Reads a flag's text as the type that `like` holds, and gives what is wrong
 // with it; nothing if it can be read. CLI11 alone takes "99999999999999999999"
@@ -39,6 +49,36 @@ void check_numbers_of(CLI::App& command) {
 }
 
 }  // namespace
+
+std::string current_name(const CLI::App& command, const std::string& name) {
+  const auto found = kRenamed.find(name);
+  if (found == kRenamed.end()) return name;
+  const auto* flag = command.get_option_no_throw("--" + found->second);
+  return flag == nullptr ? name : found->second;
+}
+
+std::vector<std::string> with_current_names(const CLI::App& program,
+                                            std::vector<std::string> words) {
+  if (words.empty()) return words;
+  const auto verbs = program.get_subcommands(
+      [&](const CLI::App* app) { return app->get_name() == words[0]; });
+  if (verbs.empty()) return words;
+  for (const auto& [once, unused] : kRenamed) {
+    const std::string old = "--" + once;
+    const std::string now = "--" + current_name(*verbs.front(), once);
+    const auto is_given = [&](const std::string& flag) {
+      return std::any_of(
+          words.begin(), words.end(),
+          [&](const std::string& word) { return names_flag(word, flag); });
+    };
+    if (now == old || !is_given(old)) continue;
+    require(!is_given(now), old,
+            "is what " + now + " was called once, expected one of the two");
+    for (std::string& word : words)
+      if (names_flag(word, old)) word.replace(0, old.size(), now);
+  }
+  return words;
+}
 
 void check_numbers(CLI::App& program) {
   for (CLI::App* command :

@@ -44,6 +44,15 @@ inline void require_effect(bool has_effect, const std::set<std::string>& given,
             "has no effect without " + needs);
 }
 
+// The name that a flag has now: "cuda-graphs" for "replay", which it was called
+// once, in a command that has the flag; any other name as it is.
+std::string current_name(const CLI::App& command, const std::string& name);
+
+// The command line, the verb first, with every flag by the name it has now.
+// Throws Error(kInvalid) for a flag that is given by both of its names.
+std::vector<std::string> with_current_names(const CLI::App& program,
+                                            std::vector<std::string> words);
+
 // Lets every flag that takes a number refuse what is none of its type, or too
 // large for it. To be called when all flags are there.
 void check_numbers(CLI::App& program);

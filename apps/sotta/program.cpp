@@ -1,10 +1,12 @@
 #include "program.h"
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <iostream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -68,10 +70,13 @@ void add_verbs(CLI::App& program) {
 void run(CLI::App& program, int argc, char** argv) {
   try {
     if (argc > 1 && argv[1][0] != '-') check_verb(program, argv[1]);
-    sotta::cli::check_values(program, {argv + 1, argv + argc});
+    auto words =
+        sotta::cli::with_current_names(program, {argv + 1, argv + argc});
+    sotta::cli::check_values(program, words);
+    std::reverse(words.begin(), words.end());  // as the parser takes them
     // Those that know which flag to turn down say so themselves.
     sotta::explain_out_of_memory("fewer images at a time need less",
-                                 [&] { program.parse(argc, argv); });
+                                 [&] { program.parse(std::move(words)); });
   } catch (const CLI::RuntimeError&) {
     throw;
   } catch (const CLI::ParseError& error) {

@@ -47,13 +47,13 @@ std::string stream_key(const Cell& cell) {
 }
 
 WorkbenchOptions checked(const WorkbenchOptions& options) {
-  if (!options.replay || !options.device.is_cuda()) return options;
+  if (!options.cuda_graphs || !options.device.is_cuda()) return options;
   const std::string got = ", got " + std::to_string(options.jobs);
   require(
-      options.jobs <= OwnQueue::kMost, "replay",
+      options.jobs <= OwnQueue::kMost, "cuda_graphs",
       "expected at most " + std::to_string(OwnQueue::kMost) + " jobs" + got);
   require(options.jobs == 1 || options.precision != Precision::kFloat32,
-          "replay", "with fp32 expected one job" + got);
+          "cuda_graphs", "with fp32 expected one job" + got);
   return options;
 }
 
@@ -252,7 +252,7 @@ RunTask Workbench::prepare(const Cell& cell, const ProgressCallback& progress) {
   task.context.rng = Rng(static_cast<uint64_t>(cell.stream.seed));
   task.context.update_interval = cell.stream.window;
   task.context.executor = std::make_shared<Executor>(
-      task.context.model, ExecutorOptions{store_->options().replay});
+      task.context.model, ExecutorOptions{store_->options().cuda_graphs});
   task.context.source_images = store_->source_images_on_device(cell);
   std::shared_ptr<const SourceOutputs> outputs;
   if (can_use_source_outputs(cell)) outputs = store_->outputs(cell, progress);

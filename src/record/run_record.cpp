@@ -1,6 +1,7 @@
 #include "sotta/record/run_record.h"
 
 #include <cmath>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -125,6 +126,15 @@ void check_sense(const RunRecord& record, const std::string& subject) {
                        std::to_string(record.samples) + " are correct");
 }
 
+// Options of earlier versions get the names they have now.
+void rename_old_options(RunRecord& record) {
+  if (record.verb != "train") return;
+  auto option = record.options.extract("replay");
+  if (option.empty()) return;
+  option.key() = "cuda_graphs";
+  record.options.insert(std::move(option));
+}
+
 // What a record is about has no default.
 void require_default(const std::string& name, const std::string& subject) {
   for (const char* needed : {"method", "samples", "correct", "accuracy"})
@@ -174,6 +184,7 @@ RunRecord parse_record(const std::string& line, const std::string& subject) {
                object[name].dump());
     }
   });
+  rename_old_options(record);
   check_sense(record, subject);
   return record;
 }

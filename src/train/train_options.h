@@ -45,9 +45,9 @@ struct TrainOptions {
 
   // What changes only speed.
 
-  // On a GPU, records the work of one step and replays it, if this build can:
+  // On a GPU, captures the work of one step as a CUDA graph, if this build can:
   // one launch instead of hundreds.
-  bool replay = true;
+  bool cuda_graphs = true;
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -60,7 +60,7 @@ struct TrainOptions {
     v("padding", padding, "black pixels around an image before the crop");
     v("flip", flip, "mirror half of the views");
     v("precision", precision, "fp32, bf16, or auto: bf16 on a GPU");
-    v("replay", replay, "on a GPU, record a step and replay it");
+    v("cuda_graphs", cuda_graphs, "on a GPU, capture a step as a CUDA graph");
   }
 };
 

@@ -81,7 +81,7 @@ Trainer::Trainer(const Classifier& model, const TrainingSet& set,
   body_optimiser_ = make_optimiser(options_, rate_);
   affine_optimiser_ = make_optimiser(options_, rate_);
   graph_ = std::make_unique<CudaGraph>([this] { make_step(); }, device,
-                                       options_.replay);
+                                       options_.cuda_graphs);
 }
 
 Trainer::~Trainer() = default;
@@ -113,7 +113,7 @@ void Trainer::begin_epoch(int64_t epoch) {
       at::arange(place, place + options_.batch, next_places_.options()));
 }
 
-// Changes nothing but tensors: a replay of what it queues is another step.
+// Changes nothing but tensors: launching what it queued again is another step.
 void Trainer::make_step() {
   const SettingsScope scope(model_.device_settings(), set_.images.device());
   const EpochPlan batch = plan_->select(next_places_);

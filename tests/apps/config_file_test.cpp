@@ -17,7 +17,7 @@ struct Command {
   CLI::App app;
   int64_t limit = 1;
   double rate = 0.5;
-  bool replay = false, list = false;
+  bool cuda_graphs = false, list = false;
   std::string out = "runs", config;
   std::vector<std::string> method;
   std::vector<int64_t> seeds;
@@ -26,7 +26,7 @@ struct Command {
     app.add_option("--config", config);
     app.add_option("--limit", limit);
     app.add_option("--lost-after", rate);
-    app.add_option("--replay", replay);
+    app.add_option("--cuda-graphs", cuda_graphs);
     app.add_flag("--list", list);
     app.add_option("--out", out);
     app.add_option("--method", method)->delimiter(',');
@@ -46,11 +46,12 @@ void expect_refused(const std::string& text, const std::string& part) {
 TEST(ConfigFile, KeysSetFlagsOfEveryType) {
   Command command;
   command.read(
-      "limit = 7\nlost_after = 2.5\nreplay = true\nlist = true\nout = \"x y\"\n"
+      "limit = 7\nlost_after = 2.5\ncuda_graphs = true\nlist = true\nout = \"x "
+      "y\"\n"
       "method = [\n  \"tent\",\n  \"sotta\"]\nseeds = [3, 4]\n");
   EXPECT_EQ(command.limit, 7);
   EXPECT_EQ(command.rate, 2.5);
-  EXPECT_TRUE(command.replay);
+  EXPECT_TRUE(command.cuda_graphs);
   EXPECT_TRUE(command.list);
   EXPECT_EQ(command.out, "x y");
   EXPECT_EQ(command.method, (std::vector<std::string>{"tent", "sotta"}));
@@ -81,15 +82,35 @@ TEST(ConfigFile, UnknownKeysAreSuggestedWithTheirLine) {
 }
 
 TEST(ConfigFile, TwoSpellingsOfOneFlagAreOneTooMany) {
-  expect_refused("lost-after = 1\nlost_after = 2\n",
-                 "c.toml line 2: lost_after is set in line 1 already");
+  expect_refused(
+      "lost-after = 1\nlost_after = 2\n",
+      "c.toml line 2: lost_after is set in line 1 already, as lost-after");
+}
+
+TEST(ConfigFile, AKeyThatIsAFlagsOldNameSetsTheFlag) {
+  Command command;
+  command.read("replay = true\n");
+  EXPECT_TRUE(command.cuda_graphs);
+}
+
+TEST(ConfigFile, AFlagWinsOverItsOldNameInAFile) {
+  Command command;
+  command.app.parse("--cuda-graphs false");
+  command.read("replay = true\n");
+  EXPECT_FALSE(command.cuda_graphs);
+}
+
+TEST(ConfigFile, TheOldNameBesideTheNewIsOneTooMany) {
+  expect_refused(
+      "cuda_graphs = true\nreplay = false\n",
+      "c.toml line 2: replay is set in line 1 already, as cuda_graphs");
 }
 
 TEST(ConfigFile, AValueThatTheFlagRefusesNamesLineAndKey) {
   expect_refused("\nlimit = \"many\"\n",
                  "c.toml line 2: limit: expected a whole number, got \"many\"");
   expect_refused("lost-after = \"soon\"\n", "expected a number, got \"soon\"");
-  expect_refused("replay = \"perhaps\"\n",
+  expect_refused("cuda_graphs = \"perhaps\"\n",
                  "expected true or false, got \"perhaps\"");
   expect_refused("limit = [1, 2]\n",
                  "limit: expected it once, got \"1\", \"2\"");

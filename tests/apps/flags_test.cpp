@@ -72,6 +72,54 @@ TEST(Flags, WhatIsNoNumberOfTheTypeIsRefused) {
   EXPECT_EQ(problem_of("--name nan"), "fine");
 }
 
+using Words = std::vector<std::string>;
+
+// A program of which one verb has a flag that was renamed.
+struct RenamedProgram {
+  CLI::App app{"", "sotta"};
+  bool cuda_graphs = false, json = false;
+
+  RenamedProgram() {
+    app.add_subcommand("bench")->add_option("--cuda-graphs", cuda_graphs);
+    app.add_subcommand("eval")->add_flag("--json", json);
+  }
+
+  Words read(const Words& words) const {
+    return with_current_names(app, words);
+  }
+};
+
+TEST(Flags, OldNamesAreReadAsTheNamesOfNow) {
+  const RenamedProgram program;
+  EXPECT_EQ(program.read({"bench", "--replay", "true", "--list"}),
+            (Words{"bench", "--cuda-graphs", "true", "--list"}));
+  EXPECT_EQ(program.read({"bench", "--replay=true"}),
+            (Words{"bench", "--cuda-graphs=true"}));
+  EXPECT_EQ(program.read({"bench", "--cuda-graphs", "true"}),
+            (Words{"bench", "--cuda-graphs", "true"}));
+}
+
+TEST(Flags, WhatIsNoOldNameOfTheVerbStaysAsItIs) {
+  const RenamedProgram program;
+  EXPECT_EQ(program.read({}), Words{});
+  EXPECT_EQ(program.read({"--replay"}), Words{"--replay"});
+  EXPECT_EQ(program.read({"eval", "--replay", "true"}),
+            (Words{"eval", "--replay", "true"}));
+  EXPECT_EQ(program.read({"bench", "--replays", "replay"}),
+            (Words{"bench", "--replays", "replay"}));
+}
+
+TEST(Flags, BothNamesOfOneFlagAreOneTooMany) {
+  testing::expect_error(
+      ErrorKind::kInvalid,
+      "--replay: is what --cuda-graphs was called once, expected one of the "
+      "two",
+      [] {
+        RenamedProgram().read(
+            {"bench", "--replay", "true", "--cuda-graphs=false"});
+      });
+}
+
 TEST(Flags, OnesThatChangeNothingAreRefused) {
   Program program;
   program.parse("--count 1 --seeds 2");

@@ -14,7 +14,7 @@ struct Program {
   std::string model, dataset, root;
   int64_t seed = 0;
   double rate = 0;
-  bool replay = false, json = false;
+  bool cuda_graphs = false, json = false;
   std::vector<int64_t> seeds;
   std::vector<std::string> names;
 
@@ -26,7 +26,7 @@ struct Program {
     eval->add_option("--seed", seed);
     eval->add_option("--seeds", seeds)->delimiter(',');
     eval->add_option("--rate", rate);
-    eval->add_option("--replay", replay);
+    eval->add_option("--cuda-graphs", cuda_graphs);
     eval->add_flag("--json", json);
     auto* mean = eval->add_option("--mean", rate);
     auto* std = eval->add_option("--std", rate);
@@ -56,8 +56,9 @@ const std::string kFine = "eval --model m --dataset d ";
 TEST(UsageError, UnknownFlagsAreSuggested) {
   EXPECT_EQ(problem_of(kFine + "--sede 1"),
             "eval: unknown flag \"--sede\", did you mean \"--seed\"?");
-  EXPECT_EQ(problem_of(kFine + "--replya=true"),
-            "eval: unknown flag \"--replya\", did you mean \"--replay\"?");
+  EXPECT_EQ(
+      problem_of(kFine + "--cuda-grahps=true"),
+      "eval: unknown flag \"--cuda-grahps\", did you mean \"--cuda-graphs\"?");
   EXPECT_EQ(problem_of(kFine + "-model x"),
             "eval: unknown flag \"-model\", did you mean \"--model\"?");
   EXPECT_EQ(problem_of(kFine + "--unheard-of 1"),
@@ -114,8 +115,8 @@ TEST(UsageError, ValuesOfAnotherTypeAreQuoted) {
             "eval: --seeds: expected a whole number, got \"1\", \"b\"");
   EXPECT_EQ(problem_of(kFine + "--rate fast"),
             "eval: --rate: expected a number, got \"fast\"");
-  EXPECT_EQ(problem_of(kFine + "--replay perhaps"),
-            "eval: --replay: expected true or false, got \"perhaps\"");
+  EXPECT_EQ(problem_of(kFine + "--cuda-graphs perhaps"),
+            "eval: --cuda-graphs: expected true or false, got \"perhaps\"");
 }
 
 TEST(UsageError, AFlagThatIsGivenTwiceIsSaid) {

@@ -36,8 +36,8 @@ ELSEWHERE = {
 }
 # Not checked from outside: (verb, flag) -> why.
 UNCHECKED = {
-    ("train", "--replay"): "needs a GPU; refused without one",
-    ("bench", "--replay"): "needs a GPU; refused without one",
+    ("train", "--cuda-graphs"): "needs a GPU; refused without one",
+    ("bench", "--cuda-graphs"): "needs a GPU; refused without one",
     ("bench", "--tune"): "needs a GPU; refused without one",
 }
 # What a flag is when it is not given, as the help says it.
@@ -53,12 +53,12 @@ DEFAULTS = {
              "--guard-max-class-share 0.9 --guard-min-admitted-share 0 --guard-max-admitted-share 1 --guard-history 8 "
              "--out - --format jsonl",
     "train": RUN + "--model resnet18 --seed 0 --epochs 200 --batch 128 --rate 0.1 --momentum 0.9 --weight-decay 0.0005 "
-             "--padding 4 --flip 1 --precision auto --replay 1 --width 0 --checkpoint-every 10 --test-every 0 --memory-gb 16",
+             "--padding 4 --flip 1 --precision auto --cuda-graphs 1 --width 0 --checkpoint-every 10 --test-every 0 --memory-gb 16",
     "corrupt": RUN + "--kind common --severity all --limit 0 --seed 0 --jpeg85 1 --split test",
     "convert": "",
     "bench": MODEL + "--scenario all --corruption all --seeds 0 --preset clean --foreign-count -1 --foreign-share 0 --burst 0 "
              "--limit 0 --order shuffled --concentration 0.1 --severity 5 --corruption-seed 0 --window 64 --whole-windows 0 "
-             "--read-ahead 256 --out runs --replay 0 --tune 0 --jobs 1 --lost-after 30",
+             "--read-ahead 256 --out runs --cuda-graphs 0 --tune 0 --jobs 1 --lost-after 30",
     "report": "--format md,tex,csv,html,svg",
     "info": "",
 }
@@ -483,8 +483,17 @@ def what_bench_needs(fix):
     assert "cuda:99" in refusal(*few, "--device", "cuda:99")
     assert "low_memory" in refusal(*few, "--engine", "libtorch", "--low-memory", "true")
     assert "--frost-dir: has no effect" in refusal(*few, "--frost-dir", "x")
-    for flag in "--replay", "--tune":
+    for flag in "--cuda-graphs", "--tune":
         assert f"{flag}: has no effect without a GPU" in refusal(*few, flag, "true")
+    # The old name of --cuda-graphs, which stays readable.
+    assert "--cuda-graphs: has no effect without a GPU" in refusal(*few, "--replay", "true")
+    assert "expected one of the two" in refusal(*few, "--replay", "true", "--cuda-graphs", "false")
+    with open("old_key.toml", "w") as file:
+        file.write("replay = true\n")
+    expect(len(run(*few, "--config", "old_key.toml", "--list").splitlines()), 1, "cells")
+    with open("both_keys.toml", "w") as file:
+        file.write("cuda_graphs = false\nreplay = true\n")
+    assert "replay is set in line 1 already, as cuda_graphs" in refusal(*few, "--config", "both_keys.toml", "--list")
 
 
 @check("bench", "")
@@ -594,7 +603,8 @@ def trained_weights(fix):
     assert train("seed6", "--seed", 6)["conv1.weight"] != train("seed5", "--seed", 5)["conv1.weight"], "the seed makes no difference"
     assert "cuda:99" in refusal(*TRAIN, "--out", "u.safetensors", "--device", "cuda:99")
     assert "precision" in refusal(*TRAIN, "--out", "u.safetensors", "--precision", "fp8")
-    assert "--replay: has no effect without a GPU" in refusal(*TRAIN, "--out", "u.safetensors", "--replay", "true")
+    assert "--cuda-graphs: has no effect without a GPU" in refusal(*TRAIN, "--out", "u.safetensors", "--cuda-graphs", "true")
+    assert "--cuda-graphs: has no effect without a GPU" in refusal(*TRAIN, "--out", "u.safetensors", "--replay", "true")
 
 
 @check("train", "--memory-gb")

@@ -57,14 +57,14 @@ TEST(WorkbenchSharing, SaysWhereCorruptedImagesComeFrom) {
   EXPECT_EQ(bench.describe(cell).corruption_source, "made");
 }
 
-TEST(WorkbenchSharing, WithoutReplayAnyNumberOfJobsIsAllowed) {
+TEST(WorkbenchSharing, WithoutCudaGraphsAnyNumberOfJobsIsAllowed) {
   const TinyBench tiny;
   WorkbenchOptions options = options_of(tiny);
   options.device = at::Device(at::kCUDA, 0);
   options.jobs = 33;
   EXPECT_NO_THROW(Workbench bench(options));
   options.device = at::Device(at::kCPU);
-  options.replay = true;
+  options.cuda_graphs = true;
   EXPECT_NO_THROW(Workbench bench(options));
   options.device = at::Device(at::kCUDA, 0);
   options.jobs = 1;

@@ -93,11 +93,11 @@ TEST(Workbench, OnlyAnotherPrecisionThanFloat32IsPartOfTheIdentity) {
 }
 
 // No GPU is needed to be told.
-TEST(Workbench, RefusesToReplayWhatDisturbsThreadsThatRecord) {
+TEST(Workbench, RefusesToCaptureWhatDisturbsThreadsThatCapture) {
   const TinyBench tiny;
   WorkbenchOptions options = options_of(tiny);
   options.device = at::Device(at::kCUDA, 0);
-  options.replay = true;
+  options.cuda_graphs = true;
   options.jobs = 2;
   expect_error(ErrorKind::kInvalid, "with fp32 expected one job, got 2",
                [&] { Workbench bench(options); });
@@ -324,7 +324,7 @@ TEST(Workbench, EveryPartOfACellReachesItsTask) {
   EXPECT_EQ(task.context.update_interval, 16);
   EXPECT_FALSE(task.context.executor->options().cuda_graphs);
   WorkbenchOptions options = options_of(tiny);
-  options.replay = true;
+  options.cuda_graphs = true;
   EXPECT_TRUE(
       Workbench(options).prepare(cell).context.executor->options().cuda_graphs);
 }

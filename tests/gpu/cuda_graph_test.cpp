@@ -89,7 +89,7 @@ class GpuCudaGraph : public testing::OnGpu {
     }
   }
 
-  void expect_replays() {
+  void expect_launches_again() {
     run_five_times([] {});
     EXPECT_EQ(calls_, 2);  // the warm-up run and the captured one
     EXPECT_EQ(warning_, "");
@@ -106,22 +106,22 @@ class GpuCudaGraph : public testing::OnGpu {
   std::string warning_;
 };
 
-TEST_F(GpuCudaGraph, ReplaysWithWhatItsInputHasBecome) {
-  expect_replays();
+TEST_F(GpuCudaGraph, LaunchesWithWhatItsInputHasBecome) {
+  expect_launches_again();
 }
 
 TEST_F(GpuCudaGraph, WorkThatThrowsWhileCapturedGoesOnAsItIs) {
   run_five_times([] { throw std::runtime_error("a layer is missing"); });
   expect_plain_runs();
   EXPECT_NE(warning_.find("a layer is missing"), std::string::npos) << warning_;
-  expect_replays();  // other work still can be captured
+  expect_launches_again();  // other work still can be captured
 }
 
 // CUDA gives up the capture itself.
 TEST_F(GpuCudaGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
   run_five_times([this] { wait_for(gpu); });
   expect_plain_runs();
-  expect_replays();
+  expect_launches_again();
 }
 
 TEST_F(GpuCudaGraph, ThreadsMakeAndDropGraphsSideBySide) {

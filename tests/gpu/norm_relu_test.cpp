@@ -256,7 +256,7 @@ TEST_F(GpuNorm, GivesTheSameBitsInSeveralThreads) {
       EXPECT_TRUE(results[i].equal(wanted[i].cpu())) << "result " << i;
 }
 
-TEST_F(GpuNorm, ReplayedIsThePlainResult) {
+TEST_F(GpuNorm, CapturedIsThePlainResult) {
   std::string warning;
   set_log_sink(
       [&](LogLevel, const std::string& message) { warning = message; });
@@ -276,7 +276,7 @@ TEST_F(GpuNorm, ReplayedIsThePlainResult) {
           gpu, /*capture=*/true);
       for (int64_t i = 0; i < CudaGraph::kWarmUpRuns; ++i)
         step.run();
-      for (int replay = 0; replay < 3; ++replay) {
+      for (int launch = 0; launch < 3; ++launch) {
         for (auto& result : found)
           result.zero_();
         step.run();

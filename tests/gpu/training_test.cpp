@@ -43,11 +43,11 @@ class GpuTraining : public testing::OnGpu {
   };
 
   // Five steps an epoch: the recording begins in the second of four.
-  static TrainOptions options(const char* precision, bool replay) {
+  static TrainOptions options(const char* precision, bool cuda_graphs) {
     TrainOptions options = testing::small_options();
     options.epochs = 4;
     options.precision = precision;
-    options.replay = replay;
+    options.cuda_graphs = cuda_graphs;
     return options;
   }
 };
@@ -58,7 +58,7 @@ TEST_F(GpuTraining, GivesTheCpusWeights) {
                              1e-3, 1e-2));
 }
 
-TEST_F(GpuTraining, ReplayedStepsAreTheStepsThemselves) {
+TEST_F(GpuTraining, CapturedStepsAreTheStepsThemselves) {
   for (const char* precision : {"fp32", "bf16"})
     EXPECT_TRUE(testing::close(trained(gpu, options(precision, true)),
                                trained(gpu, options(precision, false)), 1e-3,
@@ -66,19 +66,19 @@ TEST_F(GpuTraining, ReplayedStepsAreTheStepsThemselves) {
         << precision;
 }
 
-TEST_F(GpuTraining, FiguresCountReplayedStepsToo) {
-  Setup replayed(gpu, options("fp32", true)),
+TEST_F(GpuTraining, FiguresCountCapturedStepsToo) {
+  Setup captured(gpu, options("fp32", true)),
       plain(gpu, options("fp32", false));
   while (!plain.trainer.done()) {
-    replayed.trainer.advance();
+    captured.trainer.advance();
     plain.trainer.advance();
   }
   for (int64_t epoch = 0; epoch < 4; ++epoch)
-    EXPECT_NEAR(replayed.trainer.figures(epoch).loss,
+    EXPECT_NEAR(captured.trainer.figures(epoch).loss,
                 plain.trainer.figures(epoch).loss, 1e-2);
 }
 
-TEST_F(GpuTraining, RestoredBetweenReplaysGoesOn) {
+TEST_F(GpuTraining, RestoredBetweenLaunchesGoesOn) {
   Setup first(gpu, options("fp32", true)), second(gpu, options("fp32", true));
   while (first.trainer.step() < 13)
     first.trainer.advance();

@@ -52,6 +52,15 @@ TEST(RunIdentity, KeepsEverythingTheResultDependsOn) {
   EXPECT_TRUE(differs([](RunRecord& r) { r.options["window"] = int64_t{32}; }));
 }
 
+TEST(RunIdentity, OfARecordOfAnEarlierVersionIsThatOfNow) {
+  RunRecord now = example(), earlier = example();
+  now.verb = earlier.verb = "train";
+  now.options["cuda_graphs"] = true;
+  earlier.options["replay"] = true;
+  EXPECT_EQ(run_identity(parse_record(to_json(earlier), "test")),
+            run_identity(parse_record(to_json(now), "test")));
+}
+
 // Of every field there is, whether it is part of the identity.
 TEST(RunIdentity, HoldsTheseFieldsAndNoOthers) {
   const std::set<std::string> kParts = {

@@ -46,6 +46,19 @@ TEST(RunRecord, WriteAndReadBackIsTheSame) {
   EXPECT_EQ(copy.accuracy, 95.48);
 }
 
+TEST(RunRecord, OptionsOfEarlierVersionsHaveTheNamesOfNow) {
+  RunRecord record = example();
+  record.verb = "train";
+  record.options["replay"] = true;
+  const RunRecord read = parse_record(to_json(record), "test");
+  EXPECT_EQ(read.options.count("replay"), 0u);
+  EXPECT_EQ(read.options.at("cuda_graphs"), OptionValue(true));
+
+  record.verb = "bench";  // a method's own option may be called so
+  const RunRecord other = parse_record(to_json(record), "test");
+  EXPECT_EQ(other.options, record.options);
+}
+
 // Another value in every field, so that none can take another's place.
 RunRecord full() {
   RunRecord record = example();

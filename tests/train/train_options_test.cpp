@@ -87,7 +87,7 @@ TEST(TrainOptions, DefaultsArePinned) {
   EXPECT_EQ(text,
             "seed=0 epochs=200 batch=128 rate=0.1 momentum=0.9 "
             "weight_decay=5e-04 padding=4 flip=true precision=auto "
-            "replay=true ");
+            "cuda_graphs=true ");
 }
 
 }  // namespace

@@ -262,7 +262,7 @@ TEST(Trainer, OptionsChangeTheResult) {
   EXPECT_TRUE(differs([](TrainOptions& o) { o.batch = 20; }));
   EXPECT_TRUE(differs([](TrainOptions& o) { o.epochs = 2; }));
   // What changes only speed.
-  EXPECT_FALSE(differs([](TrainOptions& o) { o.replay = false; }));
+  EXPECT_FALSE(differs([](TrainOptions& o) { o.cuda_graphs = false; }));
   EXPECT_FALSE(
       trained(*model, bright_halves_set(60, /*padding=*/2), small_options())
           .equal(plain));

@@ -40,7 +40,7 @@ struct BenchFlags {
   std::string device = "cpu";
   EngineOptions engine;
   std::string precision = to_text(Precision::kFloat32);
-  bool replay = WorkbenchOptions().replay;
+  bool cuda_graphs = WorkbenchOptions().cuda_graphs;
   bool tune = false;
   int64_t threads = 0;
   int64_t jobs = 1;
@@ -111,7 +111,7 @@ void check_effects(const BenchFlags& flags, const std::vector<Cell>& cells) {
       any([](const Cell& c) { return c.stream.order == "dirichlet"; }), given,
       {"--concentration"}, "--order dirichlet");
   require_effect(!parse_device(flags.device).is_cpu(), given,
-                 {"--replay", "--tune"}, "a GPU");
+                 {"--cuda-graphs", "--tune"}, "a GPU");
 }
 
 Json describe(const Cell& cell) {
@@ -238,10 +238,10 @@ WorkbenchOptions workbench_of(const BenchFlags& flags) {
   options.engine = flags.engine;
   options.precision = parse_precision(flags.precision);
   options.tuned = flags.tune;
-  require(!flags.tune || !flags.replay || flags.jobs == 1, "--tune",
-          "expected one job where work is recorded (--replay), got " +
+  require(!flags.tune || !flags.cuda_graphs || flags.jobs == 1, "--tune",
+          "expected one job where work is captured (--cuda-graphs), got " +
               std::to_string(flags.jobs));
-  options.replay = flags.replay;
+  options.cuda_graphs = flags.cuda_graphs;
   options.jobs = flags.jobs;
   return options;
 }
@@ -329,9 +329,9 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
   add_option_flags(command, flags.engine);
   add_precision_flag(command, flags.precision);
   command
-      .add_option("--replay", flags.replay,
-                  "on a GPU, record a window's work and replay it; with fp32, "
-                  "for one job")
+      .add_option("--cuda-graphs", flags.cuda_graphs,
+                  "on a GPU, capture a window's work as a CUDA graph; with "
+                  "fp32, for one job")
       ->capture_default_str();
   command
       .add_option("--tune", flags.tune,

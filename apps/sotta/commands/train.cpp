@@ -102,7 +102,7 @@ OptionMap run_options(const TrainFlags& flags, const TrainOptions& options,
   run["model"] = flags.model;
   run["width"] = flags.width;
   run["images"] = images;
-  run.erase("replay");  // only speed
+  run.erase("cuda_graphs");  // only speed
   return run;
 }
 
@@ -286,7 +286,7 @@ class TrainRun {
     record.seed = flags_.options.seed;
     record.options = run_;
     record.options["half"] = flags_.half;
-    record.options["replay"] = flags_.options.replay;
+    record.options["cuda_graphs"] = flags_.options.cuda_graphs;
     record.samples = result.samples;
     record.correct = result.correct;
     record.accuracy = result.accuracy();
@@ -381,7 +381,7 @@ void add_train(CLI::App& program) {
   command->add_flag("--json", flags->json, "print the record as JSON");
   command->callback([command, flags] {
     require_effect(!parse_device(flags->device).is_cpu(), given_flags(*command),
-                   {"--replay"}, "a GPU");
+                   {"--cuda-graphs"}, "a GPU");
     run(*flags);
   });
 }

@@ -22,7 +22,7 @@ struct WorkbenchOptions {
 
   // ExecutorOptions::cuda_graphs. On a GPU for OwnQueue::kMost jobs at most,
   // and with fp32 for one: cuDNN's ways for it disturb threads that capture.
-  bool replay = false;
+  bool cuda_graphs = false;
 
   // Cells that run side by side: so many streams' data are held at a time.
   int64_t jobs = 1;
@@ -34,7 +34,7 @@ struct WorkbenchOptions {
 // All methods may run at once.
 class Workbench {
  public:
-  // Throws Error(kInvalid) if so many jobs cannot replay.
+  // Throws Error(kInvalid) if so many jobs cannot capture graphs.
   explicit Workbench(const WorkbenchOptions& options);
   ~Workbench();
   Workbench(const Workbench&) = delete;

@@ -10,7 +10,7 @@ namespace sotta {
 struct RunNames {
   std::string verb;  // the command
   std::string dataset;
-  std::string method = "source";
+  std::string method = RunRecord::kSource;
   std::string scenario = {};    // empty without a stream
   std::string corruption = {};  // empty without one, or several
 };

@@ -30,6 +30,13 @@ TEST(MakeKind, IsRefusedIfItsNameIsTakenOrNothingMakesIt) {
   });
 }
 
+TEST(MakeKind, FrostAloneTakesPhotographs) {
+  for (const std::string& name : common_corruption_names())
+    EXPECT_EQ(takes_photographs(name), name == "frost") << name;
+  EXPECT_FALSE(takes_photographs("clean"));
+  EXPECT_FALSE(takes_photographs(""));
+}
+
 TEST(MakeKind, NamesTheNearestKind) {
   testing::expect_error(ErrorKind::kInvalid, "gaussian_noise",
                         [] { make_kind("gausian_noise", {}); });

@@ -125,6 +125,11 @@ TEST(Catalog, FilesAreThePublishedOnes) {
       << listing;
 }
 
+TEST(Catalog, OnlyImageNetsPhotographsComeInAllSizes) {
+  for (const DatasetEntry& entry : known_datasets())
+    EXPECT_EQ(entry.mixed_sizes, entry.name == "imagenet") << entry.name;
+}
+
 TEST(Catalog, UnknownNamesGetASuggestion) {
   try {
     find_dataset("cifar-10");

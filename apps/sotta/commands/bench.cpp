@@ -10,6 +10,7 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
+#include "sotta/corrupt/corruption.h"
 #include "sotta/engine/engine.h"
 #include "sotta/eval/grid.h"
 #include "sotta/eval/run_grid.h"
@@ -97,9 +98,10 @@ void check_effects(const BenchFlags& flags, const std::vector<Cell>& cells) {
   require_effect(
       any([](const Cell& c) { return !c.stream.corruptions.empty(); }), given,
       {"--severity", "--corruption-seed"}, "a corruption");
-  require_effect(
-      any([](const Cell& c) { return c.stream.corruptions == "frost"; }), given,
-      {"--frost-dir"}, "the corruption frost");
+  require_effect(any([](const Cell& c) {
+                   return takes_photographs(c.stream.corruptions);
+                 }),
+                 given, {"--frost-dir"}, "the corruption frost");
   require_effect(any([](const Cell& c) { return !c.stream.foreign.empty(); }),
                  given, {"--foreign"}, "a scenario that takes a dataset");
   require_effect(any([](const Cell& c) {

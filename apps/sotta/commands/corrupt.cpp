@@ -184,8 +184,8 @@ void run(const CorruptFlags& flags) {
   file.severities = chosen_severities(flags.severity);
   require(!flags.out.empty() || parse_device(flags.device).is_cpu(), "--device",
           "has no effect without --out, a sheet is made on the CPU");
-  require_effect(std::count(kinds.begin(), kinds.end(), "frost"), flags.given,
-                 {"--frost-dir"}, "the kind frost");
+  require_effect(std::any_of(kinds.begin(), kinds.end(), takes_photographs),
+                 flags.given, {"--frost-dir"}, "the kind frost");
   require_at_least("--limit", flags.limit, 0);
 
   use_threads(flags.threads);

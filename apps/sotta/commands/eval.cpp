@@ -54,8 +54,9 @@ void check_effects(const EvalFlags& flags,
                    const std::vector<std::string>& corruptions) {
   require_effect(!flags.corruption.empty(), flags.given,
                  {"--severity", "--corruption-seed"}, "--corruption");
-  require_effect(std::count(corruptions.begin(), corruptions.end(), "frost"),
-                 flags.given, {"--frost-dir"}, "the corruption frost");
+  require_effect(
+      std::any_of(corruptions.begin(), corruptions.end(), takes_photographs),
+      flags.given, {"--frost-dir"}, "the corruption frost");
 }
 
 std::unique_ptr<Classifier> open_model(const EvalFlags& flags) {
@@ -90,7 +91,7 @@ void add_corruption(RunRecord& record, const EvalFlags& flags,
   record.severity = flags.severity;
   record.corruption_source = source;
   record.options["corruption_seed"] = flags.corruption_seed;
-  if (record.corruption != "frost" || source != "made") return;
+  if (!takes_photographs(record.corruption) || source != "made") return;
   CorruptionOptions options;
   options.frost_dir = flags.frost_dir;
   record.options["frost_textures"] = frost_source(options);
@@ -100,7 +101,7 @@ RunRecord make_record(const EvalFlags& flags, const Classifier& model,
                       const EvaluateResult& result,
                       const std::string& corruption) {
   RunRecord record =
-      begin_record({"eval", flags.dataset, "source", "", corruption});
+      begin_record({"eval", flags.dataset, RunRecord::kSource, "", corruption});
   record.model = std::filesystem::path(flags.model).filename().string();
   record.device = parse_device(flags.device).str();
   record.engine = model.engine();

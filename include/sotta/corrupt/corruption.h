@@ -52,6 +52,10 @@ struct CorruptionOptions {
   }
 };
 
+// Whether the kind takes the photographs of CorruptionOptions::frost_dir; not
+// so for a name that is no kind's, such as that of clean images.
+bool takes_photographs(const std::string& kind);
+
 // What the textures of frost are, for records: "photographs", or "procedural"
 // without a folder of them.
 std::string frost_source(const CorruptionOptions& options);

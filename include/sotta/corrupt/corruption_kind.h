@@ -49,6 +49,7 @@ struct CorruptionEntry {
   std::string name;   // in options and records
   std::string label;  // in tables, short; empty: the name
   std::function<std::unique_ptr<CorruptionKind>(const KindSetting&)> make;
+  bool takes_photographs = false;  // of KindSetting::frost_dir
 };
 
 // Adds a corruption to corruption_names(). Throws Error(kInvalid) for a name

@@ -21,6 +21,7 @@ constexpr const char* kModelChecksum = "model_checksum";
 // and figure is made from records, never from memory.
 struct RunRecord {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  static constexpr const char* kSource = "source";  // the model as it was made
 
   // What was run.
   std::string version;   // of sotta
@@ -32,7 +33,7 @@ struct RunRecord {
   int64_t severity = 0;           // 1 to 5; 0 without a corruption
   std::string corruption_source;  // "made", "published"
   std::string model;              // the weights file's name
-  std::string method = "source";
+  std::string method = kSource;
   std::string variant;  // a row's name among runs of one method: "HC + ESM"
   std::string preset = "clean";
 

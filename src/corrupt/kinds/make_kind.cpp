@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "sotta/corrupt/corruption.h"
@@ -23,7 +24,7 @@ Registry<CorruptionEntry>& registry() {
           {"motion_blur", "Motion", make_motion_blur},
           {"zoom_blur", "Zoom", make_zoom_blur},
           {"snow", "Snow", make_snow},
-          {"frost", "Frost", make_frost},
+          {"frost", "Frost", make_frost, /*takes_photographs=*/true},
           {"fog", "Fog", make_fog},
           {"brightness", "Bright.", make_brightness},
           {"contrast", "Contrast", make_contrast},
@@ -53,6 +54,12 @@ const CorruptionEntry& find_corruption(const std::string& name) {
 std::unique_ptr<CorruptionKind> make_kind(const std::string& name,
                                           const KindSetting& setting) {
   return find_corruption(name).make(setting);
+}
+
+bool takes_photographs(const std::string& kind) {
+  const auto known = corruption_names();
+  return std::count(known.begin(), known.end(), kind) > 0 &&
+         find_corruption(kind).takes_photographs;
 }
 
 std::vector<std::string> corruption_names() {

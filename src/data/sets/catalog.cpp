@@ -108,6 +108,7 @@ DatasetEntry imagenet() {
                         {"val", {{"imagenet/val", 50000, ""}}}});
   entry.origin =
       "ImageNet ILSVRC 2012, https://image-net.org, in folders by WordNet id";
+  entry.mixed_sizes = true;
   return entry;
 }
 

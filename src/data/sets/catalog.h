@@ -49,6 +49,9 @@ struct DatasetEntry {
   // `sotta data get` can bring it.
   bool gettable = false;
 
+  // Images come in all sizes: they are resized and cropped, not resized alone.
+  bool mixed_sizes = false;
+
   // A folder outside the data root, where a system package puts the files;
   // empty if there is none.
   std::string system_folder = {};

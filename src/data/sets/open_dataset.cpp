@@ -64,8 +64,7 @@ std::unique_ptr<Dataset> open_files(const DatasetEntry& entry,
       ImageFolderOptions options;
       options.height = entry.shape.height;
       options.width = entry.shape.width;
-      // Only ImageNet's photographs come in all sizes.
-      if (entry.name != "imagenet") options.shorter_side = 0;
+      if (!entry.mixed_sizes) options.shorter_side = 0;
       return std::make_unique<ImageFolder>(files[0], options);
     }
     case DatasetLayout::kNpy:

@@ -6,6 +6,7 @@
 #include "report/figures/figures.h"
 #include "report/figures/line_chart.h"
 #include "report/figures/run_series.h"
+#include "report/names.h"
 #include "report/run_settings.h"
 #include "report/tables/average.h"
 
@@ -97,7 +98,7 @@ double source_accuracy(const RunGroup& group, const std::string& scenario,
   for (const RunRecord* run : pair.with)
     corruptions.insert(run->corruption);
   for (const RunRow& row : group.rows)
-    if (row.method == "source" && row.is_main)
+    if (row.method == RunRecord::kSource && row.is_main)
       return average_cell(row, scenario,
                           {corruptions.begin(), corruptions.end()}, accuracy,
                           Better::kHigher)
@@ -114,7 +115,8 @@ Panel accuracy_panel(const Pair& pair, double source) {
       {"with the sharpness step", over_time(cumulative_accuracy(pair.with)), 0},
       {"without it", over_time(cumulative_accuracy(pair.without)), 1}};
   if (!std::isnan(source)) {
-    Curve line{"Source", {}, 6};
+    const std::string name = RunRecord::kSource;
+    Curve line{method_label(name), {}, method_style(name)};
     line.dotted = true;
     const auto& points = panel.curves[0].points;
     line.points = {{points.front().x, source}, {points.back().x, source}};

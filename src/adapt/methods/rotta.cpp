@@ -69,7 +69,7 @@ class Rotta : public MemoryMethod {
 
     ModelState state = student_.clone_norm();  // the statistics of before
     state.affine = as_leaf(student_.affine);
-    const Pass pass = run_student(view, target, state);
+    const StudentPass pass = run_student(view, target, state);
     UpdateReport report =
         take_gradient_step(*optimiser_, student_.affine, pass.loss,
                            executor().gradient(pass.loss, state.affine));
@@ -90,12 +90,12 @@ class Rotta : public MemoryMethod {
     return result.logits;
   }
 
-  struct Pass {
+  struct StudentPass {
     at::Tensor loss;
     ForwardResult result;
   };
-  Pass run_student(const at::Tensor& view, const at::Tensor& target,
-                   const ModelState& state) const {
+  StudentPass run_student(const at::Tensor& view, const at::Tensor& target,
+                          const ModelState& state) const {
     auto result = executor().forward(view, state, statistics());
     const at::Tensor losses = distillation_loss(result.logits, target);
     return {(timeliness() * losses).mean(), std::move(result)};

@@ -100,7 +100,7 @@ class Sotta : public MemoryMethod {
   Step minimise_sharpness(const at::Tensor& images) {
     Step step;
     const at::Tensor before = state_.affine.clone();
-    Pass pass = run(images, before);
+    EntropyPass pass = run(images, before);
     step.loss = pass.loss;
     step.gradient_norm = pass.gradient.norm();
     blend_statistics(pass.result);
@@ -119,7 +119,7 @@ class Sotta : public MemoryMethod {
     return step;
   }
 
-  struct Pass {
+  struct EntropyPass {
     at::Tensor loss;
     at::Tensor gradient;  // of the trained parameters, 0 elsewhere
     ForwardResult result;
@@ -127,7 +127,7 @@ class Sotta : public MemoryMethod {
 
   // The memory's mean entropy and its gradient at `affine`, under the memory's
   // own statistics.
-  Pass run(const at::Tensor& images, const at::Tensor& affine) const {
+  EntropyPass run(const at::Tensor& images, const at::Tensor& affine) const {
     const at::AutoGradMode with_gradients(true);
     const at::Tensor leaf = as_leaf(affine);
     ModelState state = state_;

@@ -90,7 +90,7 @@ struct Extent {
 
 // Floats are rounded to TF32 as they are copied.
 CUtensorMap describe(const at::Tensor& input, const Layer& layer,
-                     const Pass& pass) {
+                     const ConvPass& pass) {
   static const Encode encode = find_encode();
   const int of_box = pass.tile_side + 2;  // with the border
   const Extent x = {layer.width, layer.from * input.element_size(), of_box},

@@ -34,7 +34,7 @@ struct TileShape {
   int out_pixel, out_group, out_two_groups;
 };
 
-struct Pass {
+struct ConvPass {
   CUtensorMap input;
   const char* kernels;  // packed
   void* output;
@@ -62,7 +62,7 @@ struct Place {
   int x, y, image, column;
 };
 
-__device__ inline Place place_of(const Pass& pass, int tile) {
+__device__ inline Place place_of(const ConvPass& pass, int tile) {
   const int spot = tile / pass.columns;
   const int image = spot / (pass.tiles_across * pass.tiles_down);
   const int within = spot % (pass.tiles_across * pass.tiles_down);
@@ -97,7 +97,7 @@ struct Share {
 };
 
 template <class Value>
-__device__ void copy_pixels(const Pass& pass, const Shared& shared,
+__device__ void copy_pixels(const ConvPass& pass, const Shared& shared,
                             const Place& at, int chunk, Turn& turn) {
   const int channel = chunk * (kLine / static_cast<int>(sizeof(Value)));
   const int x = at.x - 1, y = at.y - 1;  // with the border
@@ -114,7 +114,7 @@ __device__ void copy_pixels(const Pass& pass, const Shared& shared,
 
 // Narrow tiles take a part of a packed block.
 template <int kColumns>
-__device__ void copy_row(const Pass& pass, const Shared& shared, int column,
+__device__ void copy_row(const ConvPass& pass, const Shared& shared, int column,
                          int64_t row, Turn& turn) {
   constexpr int kTap = kColumns * kLine, kPackedTap = kPacked * kLine;
   constexpr int kParts = kPacked / kColumns;
@@ -137,7 +137,7 @@ __device__ void copy_row(const Pass& pass, const Shared& shared, int column,
 // next. Behind all three at the very first, as no earlier kernel of the stream
 // writes them.
 template <class Value, int kColumns>
-__device__ void copy_tiles(const Pass& pass, const Shared& shared,
+__device__ void copy_tiles(const ConvPass& pass, const Shared& shared,
                            const Share& share) {
   Turn box, row;
   for (int tile = share.first; tile < pass.tiles; tile += share.step) {
@@ -170,8 +170,9 @@ __device__ void keep_in_order(Sums<kColumns>& sums) {
 }
 
 template <class Value, int kColumns>
-__device__ void multiply_row(const Pass& pass, uint32_t lines, uint32_t kernels,
-                             int group, Sums<kColumns>& sums) {
+__device__ void multiply_row(const ConvPass& pass, uint32_t lines,
+                             uint32_t kernels, int group,
+                             Sums<kColumns>& sums) {
   hopper::begin_products();
 #pragma unroll
   for (int x = 0; x < 3; ++x)
@@ -197,7 +198,7 @@ struct Reader {
 };
 
 template <class Value, int kColumns>
-__device__ void sum_tile(const Pass& pass, const Shared& shared, int group,
+__device__ void sum_tile(const ConvPass& pass, const Shared& shared, int group,
                          Reader& at, Sums<kColumns>& sums) {
   const bool speaks = threadIdx.x % kGroup == 0;
   uint64_t* row_read = nullptr;  // by products that may not have ended
@@ -267,7 +268,7 @@ __device__ inline void store(__nv_bfloat16* to, const float* sums) {
 }
 
 template <class Value, int kColumns>
-__device__ void write_patch(const Pass& pass, const Place& at, int patch,
+__device__ void write_patch(const ConvPass& pass, const Place& at, int patch,
                             const float (&sums)[kColumns / 2]) {
   constexpr int kWide = 16 / sizeof(Value);
   const int warp = threadIdx.x % kGroup / 32, lane = threadIdx.x % 32;
@@ -290,7 +291,7 @@ __device__ void write_patch(const Pass& pass, const Place& at, int patch,
 // Clusters of `kBlocks` share the input's channels of a tile.
 template <class Value, int kColumns, int kBlocks>
 __global__ void __launch_bounds__(kThreads, 1)
-    convolve(const __grid_constant__ Pass pass) {
+    convolve(const __grid_constant__ ConvPass pass) {
 #if __CUDA_ARCH__ == 900 && defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) char memory[];
   __shared__ uint64_t barriers[kBarriers];

@@ -72,16 +72,16 @@ constexpr int kReservedBytes = 1024;
 static_assert(kBarriers * sizeof(uint64_t) <= kReservedBytes);
 
 struct Plan {
-  Pass pass;    // but for its pointers
-  int columns;  // of a tile: channels of the output
-  int blocks;   // that share the input's channels of a tile
+  ConvPass pass;  // but for its pointers
+  int columns;    // of a tile: channels of the output
+  int blocks;     // that share the input's channels of a tile
   int grid;
   int shared_bytes;
 };
 
 // How the layer falls into tiles of all channels of the output.
-inline Pass tiles_of(const Layer& layer) {
-  Pass pass = {};
+inline ConvPass tiles_of(const Layer& layer) {
+  ConvPass pass = {};
   pass.tile_side = layer.height == 4 || layer.height == 8 ? layer.height : 16;
   pass.tile_images = kPixels / (pass.tile_side * pass.tile_side);
   pass.images_first = pass.tile_side == 4;
@@ -103,7 +103,7 @@ inline Pass tiles_of(const Layer& layer) {
 // share the work of each.
 inline Plan plan(const Layer& layer, int processors, int most_shared_bytes) {
   Plan plan = {tiles_of(layer), kPacked, 1, 0, 0};
-  Pass& pass = plan.pass;
+  ConvPass& pass = plan.pass;
   const int wide_tiles = pass.tiles * (layer.to / kPacked);
   if (2 * wide_tiles <= kBusy && pass.chunks % 2 == 0) {
     plan.blocks = 2;

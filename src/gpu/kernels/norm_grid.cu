@@ -56,8 +56,8 @@ bool has_room(const void* kernel, at::Device device) {
   return known[asked] = ask_for_room(kernel, device);
 }
 
-template <class Pass>
-bool launch(void (*kernel)(Pass), const at::Tensor& input, Pass pass) {
+template <class NormPass>
+bool launch(void (*kernel)(NormPass), const at::Tensor& input, NormPass pass) {
   const Place place(input);
   const auto* function = reinterpret_cast<const void*>(kernel);
   if (!has_room(function, input.device())) return false;

@@ -24,7 +24,8 @@ struct WorkbenchOptions {
   // and with fp32 for one: cuDNN's ways for it disturb threads that capture.
   bool cuda_graphs = false;
 
-  // Cells that run side by side: so many streams' data are held at a time.
+  // Cells that run side by side. Data of one stream more are held at a time, so
+  // that a cell can begin while others are at the streams before it.
   int64_t jobs = 1;
 };
 

@@ -6,7 +6,6 @@
 
 #include "nn/channel_statistics.h"
 #include "nn/parallel_loop.h"
-#include "nn/planes.h"
 
 namespace sotta {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -16,7 +17,6 @@
 #include "gpu/device_work.h"
 #include "gpu/settings_scope.h"
 #include "train/epoch_plan.h"
-#include "train/schedule.h"
 
 namespace sotta {
 namespace {
@@ -24,8 +24,8 @@ namespace {
 // A batch's share of the running statistics, as everywhere in PyTorch.
 constexpr double kNormMomentum = 0.1;
 
-void check_fit(const Classifier& model, const TrainingSet& set,
-               const TrainOptions& options) {
+void check_training_set(const Classifier& model, const TrainingSet& set,
+                        const TrainOptions& options) {
   require(model.classes() == set.classes, "training",
           "the model tells " + std::to_string(model.classes()) +
               " classes apart, the images have " + std::to_string(set.classes));
@@ -61,6 +61,12 @@ Optimiser::State optimiser_state(const at::Tensor& momentum, int64_t steps) {
 
 }  // namespace
 
+double cosine_rate(double rate, int64_t step, int64_t steps) {
+  constexpr double kPi = 3.14159265358979323846;
+  const double share = static_cast<double>(step) / static_cast<double>(steps);
+  return rate * (1 + std::cos(kPi * share)) / 2;
+}
+
 Trainer::Trainer(const Classifier& model, const TrainingSet& set,
                  const TrainOptions& options)
     : model_(model),
@@ -68,7 +74,7 @@ Trainer::Trainer(const Classifier& model, const TrainingSet& set,
       options_(resolve(options, set.images.device())),
       steps_per_epoch_(set.size() / options_.batch),
       state_(model.source().clone()) {
-  check_fit(model, set, options_);
+  check_training_set(model, set, options_);
   const at::Device device = set.images.device();
   const auto integers = at::TensorOptions(at::kLong).device(device);
   rates_ = all_rates(options_.rate, steps(), device);

@@ -33,6 +33,10 @@ struct TrainerState {
   at::Tensor correct;          // int64 [epochs], sums over steps
 };
 
+// The learning rate of step `step` of `steps`, counted from 0: half a cosine
+// from `rate` at the first towards 0 after the last.
+double cosine_rate(double rate, int64_t step, int64_t steps);
+
 // Trains a classifier step by step. On the CPU the same options and images
 // give the same bits at any thread count, and stopping and restoring at any
 // step changes none of them. On a GPU a step is only queued: nothing waits for

@@ -37,9 +37,7 @@ struct BlendedNorm : torch::autograd::Function<BlendedNorm> {
                           /*cudnn_enabled=*/true);
   }
 
-  // With y = scale * (x - m) * r + shift, r = (v + eps)^-1/2, and the batch's
-  // mean and variance entering m and v with weight a, every dL/dx is
-  //   scale*r*dL/dy + a/n * dL/dm + 2a/n * (x - batch_mean) * dL/dv.
+  // The formulas stand at NormBackward.
   static variable_list backward(AutogradContext* context,
                                 const variable_list& output_gradients) {
     const auto saved = context->get_saved_variables();

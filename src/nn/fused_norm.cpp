@@ -46,8 +46,8 @@ at::MemoryFormat layout_for(const at::Tensor& input) {
                         : at::MemoryFormat::ChannelsLast;
 }
 
-template <class Pass>
-void run_on_its_device(const Pass& pass) {
+template <class NormPass>
+void run_on_its_device(const NormPass& pass) {
   pass.input.is_cpu() ? run_planes(pass) : run_rows(pass);
 }
 
@@ -174,7 +174,7 @@ Fork fused_norm(const at::Tensor& input, const NormVectors& vectors,
     return {outputs[0], outputs[1]};
   }
   NormForward pass = make_pass(input, vectors, stats, after);
-  // Nothing to find out, and nobody to tell.
+  // Running statistics and no backward pass: nobody reads a trace.
   if (!input.is_cpu() && stats.source == NormStats::Source::kRunning)
     pass.trace = {};
   pass.output = use_up ? input : at::empty_like(input);

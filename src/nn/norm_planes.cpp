@@ -129,14 +129,11 @@ std::vector<ChannelSums> sum_channels(const NormBackward& pass,
   return all;
 }
 
-// dL/dx = direct * dL/dy + to_mean + to_var * (x - centre)
+// dL/dx = direct * dL/dy + to_mean + to_var * (x - centre), see NormBackward.
 struct InputGradient {
   float direct, to_mean, to_var, centre;
 };
 
-// With y = scale * (x - m) * r + shift, r = (v + eps)^-1/2, and the batch's
-// mean and variance entering m and v with weight a, every dL/dx is
-//   scale*r*dL/dy + a/n * dL/dm + 2a/n * (x - batch_mean) * dL/dv.
 InputGradient input_gradient(const NormBackward& pass, const Planes& planes,
                              const ChannelSums& sums, int64_t c) {
   const double inverse_std = data<float>(pass.trace.inverse_std)[c];

@@ -193,7 +193,7 @@ struct BackFormula {
   float share;  // of one value in the statistics
 };
 
-// See norm_planes.cpp for the formula.
+// dL/dx = direct * dL/dy + to_mean + to_var * (x - centre), see NormBackward.
 struct BackChannel {
   float direct, to_mean, to_var, centre;
 };

@@ -51,6 +51,19 @@ struct NormForward {
   NormTrace trace;    // written
 };
 
+// The backward pass. With y = scale * (x - m) * r + shift, r = (v + eps)^-1/2,
+// and the batch's mean and variance entering m and v with weight a (0: running
+// statistics, 1: the batch's own), the gradients of a channel of n values are
+//
+//   dL/dshift = sum dL/dy
+//   dL/dscale = r * sum dL/dy * (x - m)
+//   dL/dm     = -scale * r * sum dL/dy
+//   dL/dv     = -1/2 * scale * r^3 * sum dL/dy * (x - m)
+//   dL/dx     = scale * r * dL/dy
+//               + a/n * dL/dm + 2a/n * (x - batch mean) * dL/dv,
+//
+// the last linear in dL/dy and x: two sums over the channel, then one more pass
+// over its values.
 struct NormBackward {
   at::Tensor input;
   at::Tensor gradient;         // of the output

@@ -60,15 +60,7 @@ void NormState::use_batch(const NormPointers& input, NormStats stats,
   }
 }
 
-// With y = scale * (x - m) * r + shift, r = (v + eps)^-1/2, and the batch's
-// mean and variance entering m and v with weight a (0: running statistics, 1:
-// the batch's), every dL/dx is
-//
-//   scale * r * dL/dy + a/n * dL/dm + 2a/n * (x - batch mean) * dL/dv,
-//   dL/dm = -scale * r * sum dL/dy
-//   dL/dv = -1/2 * scale * r^3 * sum dL/dy * (x - m),
-//
-// which is linear in dL/dy and x.
+// The formulas stand at NormBackward (gpu/kernels/norm_pass.h).
 void NormState::set_backward(const double* sums, const double* products,
                              float* scale_gradient, float* shift_gradient) {
   for (int64_t c = 0; c < channels_; ++c) {

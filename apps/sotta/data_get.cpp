@@ -211,6 +211,7 @@ bool get_dataset(const DatasetEntry& entry, const fs::path& root,
   staging.sync();
   if (interrupted()) fail(ErrorKind::kIo, "data get", "interrupted");
   install(entry, missing, workshop.root, root);
+  staging.sync();  // the new names too
   return true;
 }
 

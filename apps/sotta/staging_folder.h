@@ -22,8 +22,9 @@ class StagingFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Brings everything inside to the disk, so that a rename after it cannot
-  // outlive the content over a power cut.
+  // Brings its whole file system to the disk: before a rename out of the folder
+  // the content, which then outlives a power cut as surely as the name; after
+  // it the name. Throws Error(kIo) when the system refuses.
   void sync() const;
 
  private:

@@ -1,7 +1,11 @@
 #include "data_get.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
@@ -11,6 +15,29 @@
 #include "data/tensor.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
+
+namespace {
+
+// What lay in this folder, hidden folders left out, at each sync.
+std::filesystem::path watched;
+std::vector<std::vector<std::string>> seen_at_syncs;
+size_t failing_sync = 0;  // counted from 1; 0 for none
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int syncfs(int /*descriptor*/) noexcept {
+  auto& names = seen_at_syncs.emplace_back();
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(watched))
+    if (const auto name = entry.path().lexically_relative(watched).string();
+        name[0] != '.')
+      names.push_back(name);
+  std::sort(names.begin(), names.end());
+  if (seen_at_syncs.size() != failing_sync) return 0;
+  errno = EIO;
+  return -1;
+}
 
 namespace sotta::cli {
 namespace {
@@ -28,7 +55,10 @@ class DataGet : public ::testing::Test {
   DataGet() : path_(std::getenv("PATH")) {
     ::setenv("PATH", ((folder_ / "bin").string() + ":" + path_).c_str(), 1);
   }
-  ~DataGet() override { ::setenv("PATH", path_.c_str(), 1); }
+  ~DataGet() override {
+    ::setenv("PATH", path_.c_str(), 1);
+    failing_sync = 0;
+  }
 
   void program(const std::string& name, const std::string& script) {
     const auto file = folder_.write("bin/" + name, "#!/bin/sh\n" + script);
@@ -60,6 +90,8 @@ class DataGet : public ::testing::Test {
 
   bool get(const DatasetEntry& entry) {
     steps_.clear();
+    watched = root();
+    seen_at_syncs.clear();
     return get_dataset(entry, root(), [&](const std::string& step) {
       steps_.push_back(step);
     });
@@ -100,6 +132,32 @@ TEST_F(DataGet, MnistIsFetchedVerifiedAndPutInPlace) {
             (Steps{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
                    "train-images-idx3-ubyte", "train-labels-idx1-ubyte"}));
   EXPECT_EQ(read_bytes(root() / "mnist/t10k-labels-idx1-ubyte"), "t10k-labels");
+}
+
+const Steps kMnistInPlace = {
+    "mnist", "mnist/t10k-images-idx3-ubyte", "mnist/t10k-labels-idx1-ubyte",
+    "mnist/train-images-idx3-ubyte", "mnist/train-labels-idx1-ubyte"};
+
+TEST_F(DataGet, ContentReachesTheDiskBeforeItsNamesAndThenTheNames) {
+  serve_idx();
+  EXPECT_TRUE(get(idx_entry("mnist")));
+  EXPECT_EQ(seen_at_syncs, (std::vector<Steps>{{}, kMnistInPlace}));
+}
+
+TEST_F(DataGet, ContentThatDoesNotReachTheDiskGetsNoName) {
+  serve_idx();
+  failing_sync = 1;
+  expect_error(ErrorKind::kIo, "cannot be written to disk",
+               [&] { get(idx_entry("mnist")); });
+  EXPECT_TRUE(names_in(root()).empty());
+}
+
+TEST_F(DataGet, NamesThatDoNotReachTheDiskAreSaid) {
+  serve_idx();
+  failing_sync = 2;
+  expect_error(ErrorKind::kIo, "cannot be written to disk",
+               [&] { get(idx_entry("mnist")); });
+  EXPECT_EQ(names_in(root()), Steps{"mnist"});
 }
 
 TEST_F(DataGet, WhatIsThereIsNotFetchedAgain) {

@@ -15,7 +15,8 @@ using testing::expect_same_state;
 using testing::golden_stream;
 using testing::small_adapter;
 
-constexpr int64_t kImages = 160;  // ten windows
+constexpr int64_t kWindows = 7;
+constexpr int64_t kImages = kWindows * testing::kSmallWindow;
 
 class GuardedRun
     : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {
@@ -32,19 +33,19 @@ class GuardedRun
     return small_adapter(method, guard, more);
   }
 
-  // Windows 3 and 4, and 7 and 8, are of one image each.
+  // Windows 1 and 2, and 4 and 5, are of one image each.
   static at::Tensor make_stream() {
     at::Tensor stream = golden_stream().slice(0, 0, kImages).clone();
-    stream.slice(0, 48, 80).copy_(golden_stream().slice(0, 5, 6));
-    stream.slice(0, 112, 144).copy_(golden_stream().slice(0, 9, 10));
+    stream.slice(0, 16, 48).copy_(golden_stream().slice(0, 5, 6));
+    stream.slice(0, 64, 96).copy_(golden_stream().slice(0, 9, 10));
     return stream;
   }
 
-  // Goes on in an adapter that has another past.
+  // Goes on in an adapter that has another past: a window and a part of one.
   void replace(std::unique_ptr<Adapter>& adapter) const {
     write_snapshot(folder_ / "state", adapter->snapshot());
     auto fresh = make();
-    fresh->step(golden_stream().slice(0, 100, 135));
+    fresh->step(golden_stream().slice(0, 100, 119));
     fresh->restore(read_snapshot(folder_ / "state"));
     adapter = std::move(fresh);
   }
@@ -80,7 +81,7 @@ TEST_P(GuardedRun, CutAfterEveryCallIsTheUncutOne) {
     trips += wanted.guard.empty() ? 0 : 1;
     windows += static_cast<int64_t>(wanted.updates.size());
   }
-  EXPECT_EQ(windows, 10);
+  EXPECT_EQ(windows, kWindows);
   EXPECT_GE(trips, 2);
   EXPECT_LE(trips, 3);  // LAME has more windows of one class
 }

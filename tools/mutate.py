@@ -329,8 +329,16 @@ def main():
         measure(module, faults, sources, build, Tests(build, tests, options.timeout), options.count, pool)
 
 
+def programs_of(test):
+    """What a test runs; a script may name programs that lie beside SOTTA_BIN."""
+    if not test.startswith("cli_"):
+        return {f"sotta_{test}_test"}
+    script = (ROOT / f"tests/cli/{test[4:]}_test.sh").read_text()
+    return {"sotta", *re.findall(r'dirname "\$SOTTA_BIN"\)/(\w+)', script)}
+
+
 def measure(module, faults, sources, build, tests, count, pool):
-    programs = {"sotta" if test.startswith("cli_") else f"sotta_{test}_test" for test in tests.names}
+    programs = set().union(*map(programs_of, tests.names))
     if not build.is_current:
         subprocess.run(["cmake", "--build", build.folder, "-j", str(build.jobs), "--target", *programs], check=True,
                        stdout=subprocess.DEVNULL)

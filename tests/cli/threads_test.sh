@@ -12,7 +12,7 @@ refuses() {
   run sotta "$@"
   expect_code 2
   expect_no_output
-  expect_error "expected $expected to $most, got ${*: -1}"
+  expect_error "sotta: ${*: -2:1}: expected $expected to $most, got ${*: -1}"
 }
 expected=0
 for count in $((most + 1)) 4294967297; do

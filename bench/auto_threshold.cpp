@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sotta/core/error.h"
-#include "sotta/data/open_dataset.h"
+#include "sotta/data/dataset.h"
 #include "sotta/models/weights.h"
 
 #include "adapt/methods/confidence_threshold.h"

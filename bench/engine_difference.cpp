@@ -11,7 +11,7 @@
 #include <ATen/TensorOperators.h>
 
 #include "sotta/core/threads.h"
-#include "sotta/data/open_dataset.h"
+#include "sotta/data/dataset.h"
 #include "sotta/engine/engine.h"
 #include "sotta/models/weights.h"
 #include "sotta/nn/gradient.h"

@@ -12,7 +12,6 @@
 #include "sotta/core/error.h"
 #include "sotta/core/rng.h"
 #include "sotta/gpu/device.h"
-#include "sotta/gpu/precision.h"
 
 #include "bench/paired.h"
 #include "gpu/cuda_graph.h"

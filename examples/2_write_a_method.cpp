@@ -9,7 +9,7 @@
 
 #include "sotta/adapt/adapter.h"
 #include "sotta/core/error.h"
-#include "sotta/data/open_dataset.h"
+#include "sotta/data/dataset.h"
 #include "sotta/engine/open_model.h"
 
 class FollowStatistics : public sotta::Method {

@@ -7,7 +7,7 @@
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
-#include "sotta/data/open_dataset.h"
+#include "sotta/data/dataset.h"
 #include "sotta/engine/open_model.h"
 
 int main(int argc, char** argv) try {

@@ -1,4 +1,4 @@
-#include "sotta/nn/sharpness.h"
+#include "nn/sharpness.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

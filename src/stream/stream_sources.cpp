@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sotta/core/options.h"
-#include "sotta/data/open_dataset.h"
+#include "sotta/data/dataset.h"
 #include "sotta/stream/scenario.h"
 
 #include "corrupt/corrupted_dataset.h"

@@ -1,8 +1,7 @@
-#include "sotta/data/open_dataset.h"
-
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
+#include "sotta/data/dataset.h"
 #include "sotta/data/image.h"
 
 #include "tests/support/expect_error.h"

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "sotta/adapt/make_adapter.h"
-#include "sotta/data/open_dataset.h"
+#include "sotta/data/dataset.h"
 
 #include "data/sets/catalog.h"
 #include "eval/source_images.h"

@@ -1,11 +1,10 @@
-#include "sotta/report/write_report.h"
-
 #include <fstream>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
+#include "sotta/report/report.h"
 
 #include "tests/report/small_report.h"
 #include "tests/support/temp_dir.h"

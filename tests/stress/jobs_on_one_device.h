@@ -5,7 +5,7 @@
 
 #include <c10/core/Device.h>
 
-#include "sotta/gpu/precision.h"
+#include "sotta/gpu/device.h"
 
 namespace sotta::testing {
 

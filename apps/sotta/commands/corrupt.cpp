@@ -9,8 +9,8 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
+#include "sotta/data/dataset.h"
 #include "sotta/data/image.h"
-#include "sotta/data/open_dataset.h"
 #include "sotta/gpu/device.h"
 
 #include "commands.h"

@@ -11,7 +11,6 @@
 #include "sotta/gpu/device.h"
 #include "sotta/record/record_file.h"
 #include "sotta/report/report.h"
-#include "sotta/report/write_report.h"
 
 #include "commands.h"
 #include "core/output_place.h"

@@ -9,7 +9,7 @@
 
 #include "sotta/core/error.h"
 #include "sotta/corrupt/corruption.h"
-#include "sotta/data/open_dataset.h"
+#include "sotta/data/dataset.h"
 #include "sotta/engine/open_model.h"
 #include "sotta/eval/evaluate.h"
 #include "sotta/gpu/device.h"

@@ -6,7 +6,6 @@
 
 #include "sotta/core/error.h"
 #include "sotta/record/record_folder.h"
-#include "sotta/report/write_report.h"
 
 #include "commands.h"
 

@@ -7,10 +7,9 @@
 
 #include "sotta/core/error.h"
 #include "sotta/core/version.h"
-#include "sotta/data/open_dataset.h"
+#include "sotta/data/dataset.h"
 #include "sotta/eval/evaluate.h"
 #include "sotta/gpu/device.h"
-#include "sotta/gpu/precision.h"
 #include "sotta/models/weights.h"
 #include "sotta/record/record_file.h"
 

@@ -9,7 +9,7 @@
 #include "sotta/engine/engine.h"
 #include "sotta/eval/cell.h"
 #include "sotta/eval/run_stream.h"
-#include "sotta/gpu/precision.h"
+#include "sotta/gpu/device.h"
 
 namespace sotta {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -38,5 +39,19 @@ std::string to_markdown(const Report& report);  // shows figures/<name>.svg
 std::string to_latex(const Report& report);     // tables; booktabs, longtable
 std::string to_csv(const Report& report);       // a line per number of a table
 std::string to_html(const Report& report);      // one page, needs nothing else
+
+// "md", "tex", "csv", "html", "svg"
+std::vector<std::string> report_formats();
+
+// Writes report.<format> for each format into the folder, which is made if it
+// is not there, and returns what was written. The figures go to
+// figures/<name>.svg for "svg", and for "md", which shows them. A file that was
+// there is replaced as a whole.
+//
+// Throws Error: kInvalid for an unknown format, before anything is written; kIo
+// if the system refuses.
+std::vector<std::filesystem::path> write_report(
+    const Report& report, const std::filesystem::path& folder,
+    const std::vector<std::string>& formats);
 
 }  // namespace sotta

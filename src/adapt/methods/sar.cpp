@@ -10,12 +10,12 @@
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
-#include "sotta/nn/sharpness.h"
 
 #include "adapt/methods/frozen.h"
 #include "adapt/methods/selected_mean.h"
 #include "adapt/window_method.h"
 #include "core/checks.h"
+#include "nn/sharpness.h"
 
 namespace sotta {
 namespace {

@@ -9,12 +9,12 @@
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
-#include "sotta/nn/sharpness.h"
 
 #include "adapt/memory_method.h"
 #include "adapt/methods/confidence_threshold.h"
 #include "adapt/methods/frozen.h"
 #include "core/checks.h"
+#include "nn/sharpness.h"
 
 namespace sotta {
 namespace {

@@ -1,11 +1,10 @@
-#include "sotta/data/open_dataset.h"
-
 #include <utility>
 #include <vector>
 
 #include <ATen/ops/cat.h>
 
 #include "sotta/core/error.h"
+#include "sotta/data/dataset.h"
 
 #include "data/sets/catalog.h"
 #include "data/sets/cifar.h"

@@ -1,6 +1,5 @@
-#include "sotta/report/write_report.h"
-
 #include "sotta/core/options.h"
+#include "sotta/report/report.h"
 
 #include "core/atomic_file.h"
 #include "core/output_place.h"

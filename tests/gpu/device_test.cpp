@@ -5,6 +5,8 @@
 
 #include "sotta/core/error.h"
 
+#include "tests/support/expect_error.h"
+
 namespace sotta {
 namespace {
 
@@ -51,14 +53,15 @@ TEST(Precision, NamesAreReadBack) {
 }
 
 TEST(Precision, OtherNamesAreRefused) {
-  expect_error(ErrorKind::kInvalid, "expected fp32, tf32 or bf16, got \"fp16\"",
-               [] { parse_precision("fp16"); });
+  testing::expect_error(ErrorKind::kInvalid,
+                        "expected fp32, tf32 or bf16, got \"fp16\"",
+                        [] { parse_precision("fp16"); });
 }
 
 TEST(Precision, Tf32NeedsAGpu) {
-  expect_error(ErrorKind::kUnsupported,
-               "tf32 is a format of GPUs, got device cpu",
-               [] { check_precision(Precision::kTf32, at::kCPU); });
+  testing::expect_error(ErrorKind::kUnsupported,
+                        "tf32 is a format of GPUs, got device cpu",
+                        [] { check_precision(Precision::kTf32, at::kCPU); });
   check_precision(Precision::kBfloat16, at::kCPU);
   check_precision(Precision::kTf32, at::Device(at::kCUDA, 0));
 }

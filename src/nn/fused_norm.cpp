@@ -21,9 +21,10 @@ using torch::autograd::variable_list;
 // The loops trust these sizes.
 void check(const at::Tensor& input, const NormVectors& vectors, NormStats stats,
            const at::Tensor& residual) {
+  const int64_t lanes = lanes_of(vectors.scale);
   const auto one_per_channel = [&](const at::Tensor& vector) {
-    return vector.defined() && vector.numel() == input.size(1) &&
-           vector.is_contiguous();
+    return vector.defined() && lanes_of(vector) == lanes &&
+           vector.numel() == lanes * input.size(1) && vector.stride(-1) == 1;
   };
   bool fit = one_per_channel(vectors.scale) && one_per_channel(vectors.shift) &&
              one_per_channel(vectors.running_mean) &&
@@ -34,6 +35,8 @@ void check(const at::Tensor& input, const NormVectors& vectors, NormStats stats,
   require(fit, "batch_norm",
           "expected contiguous vectors of " + std::to_string(input.size(1)) +
               " values, one per channel");
+  require(lanes == 1 || (!input.is_cpu() && input.size(0) % lanes == 0),
+          "batch_norm", "expected equal lanes, on a GPU");
   require(
       !residual.defined() || (residual.sizes() == input.sizes() &&
                               residual.scalar_type() == input.scalar_type()),
@@ -58,7 +61,9 @@ double batch_share(NormStats stats) {
 NormForward make_pass(const at::Tensor& input, const NormVectors& vectors,
                       NormStats stats, const AfterNorm& after) {
   check(input, vectors, stats, after.residual);
-  const auto per_channel = [&] { return at::empty_like(vectors.scale); };
+  const auto per_channel = [&] {
+    return at::empty(vectors.scale.sizes(), vectors.scale.options());
+  };
   NormForward pass;
   pass.input = input;
   if (after.residual.defined())
@@ -124,8 +129,8 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     pass.scale = scale;
     pass.trace = {saved[3], saved[4], saved[5]};
     pass.batch_share = context->saved_data["share"].toDouble();
-    pass.scale_gradient = at::empty_like(scale);
-    pass.shift_gradient = at::empty_like(scale);
+    pass.scale_gradient = at::empty(scale.sizes(), scale.options());
+    pass.shift_gradient = at::empty(scale.sizes(), scale.options());
     if (context->needs_input_grad(1))
       pass.residual_gradient = at::empty_like(input);
     if (context->needs_input_grad(0))

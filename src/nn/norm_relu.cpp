@@ -11,6 +11,10 @@ at::Tensor norm_relu(const at::Tensor& input, const NormVectors& vectors,
   return forked_norm_relu(input, vectors, stats, after).path;
 }
 
+bool has_norm_in_lanes(const at::Tensor& input) {
+  return !input.is_cpu() && has_fused_norm(input);
+}
+
 Fork forked_norm_relu(const at::Tensor& input, const NormVectors& vectors,
                       NormStats stats, const AfterNorm& after) {
   if (has_fused_norm(input))

@@ -23,6 +23,10 @@ struct AfterNorm {
 at::Tensor norm_relu(const at::Tensor& input, const NormVectors& vectors,
                      NormStats stats, const AfterNorm& after = {});
 
+// Whether norm layers of such inputs can take several lanes at once, as
+// NormVectors says; the input's images must be shared out equally.
+bool has_norm_in_lanes(const at::Tensor& input);
+
 // One result for two readers, in the same memory: neither may write to it, and
 // autograd would not notice if one did.
 struct Fork {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/function.h>
@@ -245,6 +246,58 @@ TEST_F(GpuWideForward, WithTwoPrecisionsAtOnceEachGivesWhatItGivesAlone) {
   for (auto& thread : threads)
     thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// Lanes that are alike go through the norm layers together, others one by one.
+TEST_F(GpuWideForward, LanesGiveWhatEachGivesAlone) {
+  const NormStats kinds[] = {NormStats::batch(), NormStats::running(),
+                             NormStats::blended(0.3)};
+  for (const Precision precision : {Precision::kTf32, Precision::kBfloat16})
+    for (const int64_t mixed : {0, 1})
+      for (const size_t kind : {0, 1, 2}) {
+        SCOPED_TRACE(std::string(to_text(precision)) + " " +
+                     std::to_string(mixed) + " " + std::to_string(kind));
+        const auto model =
+            wide_network(gpu, {precision, /*tuned=*/false, /*shared=*/true});
+        std::vector<Lane> lanes;
+        std::vector<at::Tensor> leaves;
+        for (int64_t i = 0; i < 3; ++i) {
+          ModelState state = model->source().clone_norm();
+          const double factor = 1 + 0.1 * static_cast<double>(i);
+          state.affine = as_leaf(state.affine * factor);
+          state.running_var *= factor;
+          leaves.push_back(state.affine);
+          lanes.push_back({wide_images().roll(i, 0).to(gpu), state,
+                           kinds[(kind + (mixed ? i : 0)) % 3]});
+        }
+        const auto together = model->forward_lanes(lanes);
+        at::Tensor loss;
+        for (const auto& lane : together) {
+          const at::Tensor own = entropy(lane.logits).mean();
+          loss = loss.defined() ? loss + own : own;
+        }
+        const auto gradients = gradients_of(loss, leaves);
+        for (size_t i = 0; i < lanes.size(); ++i) {
+          SCOPED_TRACE(i);
+          const auto alone =
+              model->forward(lanes[i].images, lanes[i].state, lanes[i].stats);
+          const auto near = [&](const at::Tensor& found,
+                                const at::Tensor& expected) {
+            const bool fine = precision == Precision::kTf32;
+            EXPECT_LT(difference(found, expected), fine ? 1e-3 : 1e-2);
+          };
+          near(together[i].logits.detach(), alone.logits.detach());
+          EXPECT_EQ(together[i].batch_var.defined(), alone.batch_var.defined());
+          if (alone.batch_var.defined()) {
+            near(together[i].batch_mean, alone.batch_mean);
+            near(together[i].batch_var, alone.batch_var);
+          }
+          near(gradients[i],
+               gradient_of(entropy(alone.logits).mean(), leaves[i]));
+          const at::NoGradGuard no_gradients;
+          near(model->forward_lanes(lanes)[i].logits, alone.logits.detach());
+        }
+      }
 }
 
 TEST_F(GpuForward, PixelRowsAreTheNormalisedBytes) {

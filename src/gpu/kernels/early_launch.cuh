@@ -37,6 +37,7 @@ struct EarlyLaunch {
   size_t shared_bytes = 0;
   int cluster = 1;           // blocks
   bool cooperative = false;  // all blocks at once
+  int lanes = 1;             // so many times the blocks, along y
 };
 
 // On the current device. Whether a kernel can wait is asked of its code, which
@@ -48,7 +49,8 @@ void launch_early(const EarlyLaunch& how, void (*kernel)(Parameters...),
   C10_CUDA_CHECK(cudaFuncGetAttributes(&code, kernel));
   cudaLaunchAttribute attributes[3] = {};
   cudaLaunchConfig_t config = {};
-  config.gridDim = static_cast<unsigned>(how.blocks);
+  config.gridDim =
+      dim3(static_cast<unsigned>(how.blocks), static_cast<unsigned>(how.lanes));
   config.blockDim = static_cast<unsigned>(how.threads);
   config.dynamicSmemBytes = how.shared_bytes;
   config.stream = how.stream;

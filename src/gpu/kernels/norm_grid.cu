@@ -102,14 +102,14 @@ bool run(const NormBackward& pass) {
 }  // namespace
 
 bool run_at_once(const NormForward& pass) {
-  if (!pass.uses_batch) return false;
+  if (!pass.uses_batch || lanes_of(pass.vectors.scale) > 1) return false;
   if (SharedDevice::now()) return false;
   return pass.input.scalar_type() == at::kBFloat16 ? run<c10::BFloat16>(pass)
                                                    : run<float>(pass);
 }
 
 bool run_at_once(const NormBackward& pass) {
-  if (SharedDevice::now()) return false;
+  if (lanes_of(pass.scale) > 1 || SharedDevice::now()) return false;
   return pass.input.scalar_type() == at::kBFloat16 ? run<c10::BFloat16>(pass)
                                                    : run<float>(pass);
 }

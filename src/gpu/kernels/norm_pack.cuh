@@ -61,6 +61,25 @@ struct Statistics {
   float *used_mean, *inverse_std, *own_mean;  // the trace
 };
 
+// From a lane's numbers to the next one's, in each kind of vector.
+struct LaneSteps {
+  int64_t affine, running, batch, trace;
+};
+
+__device__ inline Statistics of_lane(Statistics found, const LaneSteps& steps,
+                                     int64_t lane) {
+  found.running_mean += lane * steps.running;
+  found.running_var += lane * steps.running;
+  if (found.batch_mean != nullptr) {
+    found.batch_mean += lane * steps.batch;
+    found.batch_var += lane * steps.batch;
+  }
+  found.used_mean += lane * steps.trace;
+  found.inverse_std += lane * steps.trace;
+  found.own_mean += lane * steps.trace;
+  return found;
+}
+
 // As at::lerp: exact at both ends.
 __device__ inline float lerp_as_aten(float from, float to, float share) {
   return share < 0.5f ? from + share * (to - from)
@@ -109,6 +128,15 @@ struct AfterChannels {
   uint8_t* kept;  // or none
 };
 
+template <class Value>
+__device__ AfterChannels<Value> shifted(AfterChannels<Value> after,
+                                        int64_t values) {
+  if (after.residual != nullptr) after.residual += values;
+  after.output += values;
+  if (after.kept != nullptr) after.kept += values;
+  return after;
+}
+
 // relu(scale * (x - mean) / std + shift + residual)
 template <class Value, int kSize>
 __device__ void write_normalised(const Pack<Value>& x,
@@ -155,6 +183,14 @@ struct Incoming {
   const uint8_t* kept;           // or none
 };
 
+template <class Value>
+__device__ Incoming<Value> shifted(Incoming<Value> incoming, int64_t values) {
+  incoming.gradient += values;
+  if (incoming.second_gradient != nullptr) incoming.second_gradient += values;
+  if (incoming.kept != nullptr) incoming.kept += values;
+  return incoming;
+}
+
 // The gradient behind the ReLU, if there is one.
 template <class Value>
 __device__ Pack<Value> let_through(const Incoming<Value>& incoming,
@@ -192,6 +228,14 @@ struct BackFormula {
   const float *scale, *inverse_std, *own_mean;
   float share;  // of one value in the statistics
 };
+
+__device__ inline BackFormula of_lane(BackFormula formula,
+                                      const LaneSteps& steps, int64_t lane) {
+  formula.scale += lane * steps.affine;
+  formula.inverse_std += lane * steps.trace;
+  formula.own_mean += lane * steps.trace;
+  return formula;
+}
 
 // dL/dx = direct * dL/dy + to_mean + to_var * (x - centre), see NormBackward.
 struct BackChannel {

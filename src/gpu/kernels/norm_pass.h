@@ -11,7 +11,9 @@ namespace sotta {
 // Added to every variance before its root is taken, as everywhere in PyTorch.
 constexpr double kNormEpsilon = 1e-5;
 
-// One norm layer's share of the vectors of a forward pass; all [C].
+// One norm layer's share of the vectors of a forward pass; all [C]. On a GPU a
+// pass may take several lanes, equal parts of the batch with vectors of their
+// own: then all are [lanes, C], each lane's numbers side by side.
 struct NormVectors {
   at::Tensor scale;
   at::Tensor shift;
@@ -23,12 +25,17 @@ struct NormVectors {
   at::Tensor batch_var;
 };
 
-// What a forward pass leaves for the backward pass, all [C].
+// What a forward pass leaves for the backward pass, all [C] or [lanes, C].
 struct NormTrace {
   at::Tensor mean;         // as used
   at::Tensor inverse_std;  // as used
   at::Tensor batch_mean;   // the running one if the batch has no share
 };
+
+// How many lanes a vector of the kinds above is for.
+inline int64_t lanes_of(const at::Tensor& vector) {
+  return vector.dim() == 2 ? vector.size(0) : 1;
+}
 
 struct NormForward {
   at::Tensor input;
@@ -75,8 +82,8 @@ struct NormBackward {
 
   at::Tensor input_gradient;     // written, unless undefined; may be the input
   at::Tensor residual_gradient;  // written, unless undefined
-  at::Tensor scale_gradient;     // written
-  at::Tensor shift_gradient;     // written
+  at::Tensor scale_gradient;     // written, one lane's behind another's
+  at::Tensor shift_gradient;     // likewise
 };
 
 }  // namespace sotta

@@ -24,10 +24,18 @@ constexpr int64_t kSummingBlocks = 512;
 constexpr int64_t kWritingBlocks = 2048;
 
 template <class Value>
-Rows rows_of(const at::Tensor& tensor) {
+Rows rows_of(const at::Tensor& tensor, int64_t lanes) {
   const auto channels = static_cast<int>(tensor.size(1));
   const int packs = channels / Pack<Value>::kSize;
-  return {tensor.numel() / channels, channels, packs, kThreads / packs};
+  return {tensor.numel() / channels / lanes, channels, packs, kThreads / packs};
+}
+
+int64_t step_of(const at::Tensor& vectors) {
+  return vectors.defined() && vectors.dim() == 2 ? vectors.stride(0) : 0;
+}
+
+dim3 grid_of(int blocks, int64_t lanes) {
+  return dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(lanes));
 }
 
 int blocks_for(const Rows& rows, int64_t most) {
@@ -42,7 +50,12 @@ int blocks_for_channels(const Rows& rows) {
 
 // Room for the sums of all blocks.
 at::Tensor block_sums(const at::Tensor& like, int blocks, const Rows& rows) {
-  return at::empty({blocks, 2, rows.channels}, like.options());
+  return at::empty({lanes_of(like), blocks, 2, rows.channels}, like.options());
+}
+
+LaneSteps steps_of(const NormForward& pass) {
+  return {step_of(pass.vectors.scale), step_of(pass.vectors.running_mean),
+          step_of(pass.vectors.batch_mean), step_of(pass.trace.mean)};
 }
 
 // Fills the trace, and hands out what batch_norm() says.
@@ -50,66 +63,75 @@ template <class Value>
 void find_statistics(const NormForward& pass, const Rows& rows,
                      cudaStream_t stream) {
   const Statistics found = statistics_of(pass, rows.count);
+  const int64_t lanes = lanes_of(pass.vectors.scale);
+  const LaneSteps steps = steps_of(pass);
   if (!pass.uses_batch) {
-    trace_running<<<(rows.channels + kThreads - 1) / kThreads, kThreads, 0,
-                    stream>>>(rows.channels, found);
+    trace_running<<<grid_of((rows.channels + kThreads - 1) / kThreads, lanes),
+                    kThreads, 0, stream>>>(rows.channels, found, steps);
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return;
   }
   const int blocks = blocks_for(rows, kSummingBlocks);
   const at::Tensor sums = block_sums(pass.vectors.scale, blocks, rows);
-  sum_inputs<Value><<<blocks, kThreads, 0, stream>>>(
-      data<Value>(pass.input), found.running_mean, rows, data<float>(sums));
+  sum_inputs<Value><<<grid_of(blocks, lanes), kThreads, 0, stream>>>(
+      data<Value>(pass.input), found.running_mean, steps, rows,
+      data<float>(sums));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
-  finish_statistics<<<blocks_for_channels(rows), dim3(kChannels, kParts), 0,
-                      stream>>>(data<float>(sums), blocks, rows.channels,
-                                found);
+  finish_statistics<<<grid_of(blocks_for_channels(rows), lanes),
+                      dim3(kChannels, kParts), 0, stream>>>(
+      data<float>(sums), blocks, rows.channels, found, steps);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 
 template <class Value>
 void run_forward(const NormForward& pass) {
   const Place place(pass.input);
-  const auto rows = rows_of<Value>(pass.input);
+  const int64_t lanes = lanes_of(pass.vectors.scale);
+  const auto rows = rows_of<Value>(pass.input, lanes);
   const auto& vectors = pass.vectors;
-  Formula formula = {data<float>(vectors.scale), data<float>(vectors.shift),
-                     data<float>(vectors.running_mean), nullptr,
-                     data<float>(vectors.running_var)};
+  Formula formula = {
+      data<float>(vectors.scale),        data<float>(vectors.shift),
+      data<float>(vectors.running_mean), nullptr,
+      data<float>(vectors.running_var),  step_of(vectors.running_mean),
+      step_of(vectors.running_var)};
   if (pass.trace.mean.defined()) {
     find_statistics<Value>(pass, rows, place.stream);
     formula.mean = data<float>(pass.trace.mean);
     formula.inverse_std = data<float>(pass.trace.inverse_std);
     formula.var = nullptr;
+    formula.mean_step = formula.var_step = step_of(pass.trace.mean);
   }
-  launch_early({blocks_for(rows, kWritingBlocks), kThreads, place.stream},
-               normalise<Value>, data<Value>(pass.input), formula, rows,
-               after_channels<Value>(pass));
+  EarlyLaunch how{blocks_for(rows, kWritingBlocks), kThreads, place.stream};
+  how.lanes = static_cast<int>(lanes);
+  launch_early(how, normalise<Value>, data<Value>(pass.input), formula,
+               steps_of(pass), rows, after_channels<Value>(pass));
 }
 
 template <class Value>
 void run_backward(const NormBackward& pass) {
   const Place place(pass.input);
-  const auto rows = rows_of<Value>(pass.input);
+  const int64_t lanes = lanes_of(pass.scale);
+  const auto rows = rows_of<Value>(pass.input, lanes);
+  const LaneSteps steps = {step_of(pass.scale), 0, 0, step_of(pass.trace.mean)};
   const int blocks = blocks_for(rows, kSummingBlocks);
   const at::Tensor sums = block_sums(pass.scale, blocks, rows);
-  sum_gradients<Value><<<blocks, kThreads, 0, place.stream>>>(
+  sum_gradients<Value><<<grid_of(blocks, lanes), kThreads, 0, place.stream>>>(
       incoming<Value>(pass), data<Value>(pass.input),
-      data<float>(pass.trace.mean), rows, data<Value>(pass.residual_gradient),
-      data<float>(sums));
+      data<float>(pass.trace.mean), steps, rows,
+      data<Value>(pass.residual_gradient), data<float>(sums));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
-  finish_gradients<<<blocks_for_channels(rows), dim3(kChannels, kParts), 0,
-                     place.stream>>>(data<float>(sums), blocks, rows.channels,
-                                     data<float>(pass.trace.inverse_std),
-                                     data<float>(pass.scale_gradient),
-                                     data<float>(pass.shift_gradient));
+  finish_gradients<<<grid_of(blocks_for_channels(rows), lanes),
+                     dim3(kChannels, kParts), 0, place.stream>>>(
+      data<float>(sums), blocks, rows.channels,
+      data<float>(pass.trace.inverse_std), steps,
+      data<float>(pass.scale_gradient), data<float>(pass.shift_gradient));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   if (!pass.input_gradient.defined()) return;
-  propagate<Value>
-      <<<blocks_for(rows, kWritingBlocks), kThreads, 0, place.stream>>>(
-          incoming<Value>(pass), data<Value>(pass.input),
-          back_formula(pass, rows.count), data<float>(pass.scale_gradient),
-          data<float>(pass.shift_gradient), rows,
-          data<Value>(pass.input_gradient));
+  propagate<Value><<<grid_of(blocks_for(rows, kWritingBlocks), lanes), kThreads,
+                     0, place.stream>>>(
+      incoming<Value>(pass), data<Value>(pass.input),
+      back_formula(pass, rows.count), steps, data<float>(pass.scale_gradient),
+      data<float>(pass.shift_gradient), rows, data<Value>(pass.input_gradient));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 

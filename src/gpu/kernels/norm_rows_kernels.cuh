@@ -16,12 +16,16 @@ constexpr int kChannels = 32;
 constexpr int kParts = 32;
 
 // Rows of channels. A thread keeps to one pack's channels and goes from row to
-// row; a block's threads share `abreast` rows at a time.
+// row; a block's threads share `abreast` rows at a time. blockIdx.y is the
+// lane.
 struct Rows {
-  int64_t count;
+  int64_t count;  // of a lane
   int channels;
   int packs;
   int abreast;
+
+  // Where the lane's values begin.
+  __device__ int64_t begin() const { return blockIdx.y * count * channels; }
 };
 
 // Calls work(pack's place) for the thread's pack of every row.
@@ -61,11 +65,20 @@ __device__ void write_block_sums(const PackSums<kSize>& mine, const Rows& rows,
   }
 }
 
-// All blocks' sums of a channel; valid in threads of threadIdx.y == 0.
+// [lanes, blocks, 2, channels]
+__device__ inline float* sums_of_block(float* sums, const Rows& rows) {
+  const int64_t block =
+      static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
+  return sums + 2 * block * rows.channels;
+}
+
+// All blocks' sums of a channel of the lane; valid in threads of threadIdx.y ==
+// 0.
 __device__ TwoSums add_blocks(const float* sums, int blocks, int channels,
                               int channel) {
   __shared__ double shared[2][kParts][kChannels];
   TwoSums mine = {0, 0};
+  sums += 2 * static_cast<int64_t>(blockIdx.y) * blocks * channels;
   // Most of the time goes into waiting for memory.
 #pragma unroll 8
   for (int block = threadIdx.y; block < blocks && channel < channels;
@@ -88,25 +101,29 @@ __device__ TwoSums add_blocks(const float* sums, int blocks, int channels,
 
 template <class Value>
 __global__ void sum_inputs(const Value* input, const float* running_mean,
-                           Rows rows, float* sums) {
+                           LaneSteps steps, Rows rows, float* sums) {
   constexpr int kSize = Pack<Value>::kSize;
   const int channel = threadIdx.x % rows.packs * kSize;
+  input += rows.begin();
+  running_mean += blockIdx.y * steps.running;
   PackSums<kSize> mine;
   each_row(rows, [&](int64_t place) {
     add_input(read_pack(input, place), running_mean + channel, mine);
   });
-  write_block_sums(mine, rows, sums + 2 * blockIdx.x * rows.channels);
+  write_block_sums(mine, rows, sums_of_block(sums, rows));
 }
 
 __global__ void finish_statistics(const float* sums, int blocks, int channels,
-                                  Statistics found) {
+                                  Statistics found, LaneSteps steps) {
+  found = of_lane(found, steps, blockIdx.y);
   const int c = static_cast<int>(blockIdx.x) * kChannels + threadIdx.x;
   const TwoSums total = add_blocks(sums, blocks, channels, c);
   if (threadIdx.y != 0 || c >= channels) return;
   hand_out(found, c, channel_statistics(found, c, total));
 }
 
-__global__ void trace_running(int channels, Statistics found) {
+__global__ void trace_running(int channels, Statistics found, LaneSteps steps) {
+  found = of_lane(found, steps, blockIdx.y);
   const int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (c >= channels) return;
   found.used_mean[c] = found.own_mean[c] = found.running_mean[c];
@@ -116,23 +133,30 @@ __global__ void trace_running(int channels, Statistics found) {
 struct Formula {
   const float *scale, *shift, *mean;
   const float *inverse_std, *var;  // one of the two
+  int64_t mean_step, var_step;     // from lane to lane; of inverse_std as well
 };
 
 template <class Value>
-__global__ void normalise(const Value* input, Formula formula, Rows rows,
-                          AfterChannels<Value> after) {
+__global__ void normalise(const Value* input, Formula formula, LaneSteps steps,
+                          Rows rows, AfterChannels<Value> after) {
   constexpr int kSize = Pack<Value>::kSize;
   let_next_begin();
   wait_for_kernels();
+  const int64_t lane = blockIdx.y;
+  const int64_t affine = lane * steps.affine;
+  const int64_t mean = lane * formula.mean_step, var = lane * formula.var_step;
+  input += rows.begin();
+  after = shifted(after, rows.begin());
   const int channel = threadIdx.x % rows.packs * kSize;
   NormChannel channels[kSize];
   for (int i = 0; i < kSize; ++i) {
     const int c = channel + i;
     const float inverse_std = formula.var == nullptr
-                                  ? formula.inverse_std[c]
-                                  : inverse_std_of(formula.var[c]);
-    channels[i] = {formula.mean[c], formula.scale[c] * inverse_std,
-                   formula.shift[c]};
+                                  ? formula.inverse_std[var + c]
+                                  : inverse_std_of(formula.var[var + c]);
+    channels[i] = {formula.mean[mean + c],
+                   formula.scale[affine + c] * inverse_std,
+                   formula.shift[affine + c]};
   }
   each_row(rows, [&](int64_t place) {
     const auto x = read_pack(input, place);
@@ -145,10 +169,14 @@ __global__ void normalise(const Value* input, Formula formula, Rows rows,
 // Writes the residual's gradient on the way.
 template <class Value>
 __global__ void sum_gradients(Incoming<Value> incoming, const Value* input,
-                              const float* mean, Rows rows,
+                              const float* mean, LaneSteps steps, Rows rows,
                               Value* residual_gradient, float* sums) {
   constexpr int kSize = Pack<Value>::kSize;
   const int channel = threadIdx.x % rows.packs * kSize;
+  incoming = shifted(incoming, rows.begin());
+  input += rows.begin();
+  mean += blockIdx.y * steps.trace;
+  if (residual_gradient != nullptr) residual_gradient += rows.begin();
   PackSums<kSize> mine;
   each_row(rows, [&](int64_t place) {
     const auto x = read_pack(input, place);
@@ -157,12 +185,15 @@ __global__ void sum_gradients(Incoming<Value> incoming, const Value* input,
     if (residual_gradient != nullptr)
       write_pack(values, residual_gradient, place);
   });
-  write_block_sums(mine, rows, sums + 2 * blockIdx.x * rows.channels);
+  write_block_sums(mine, rows, sums_of_block(sums, rows));
 }
 
 __global__ void finish_gradients(const float* sums, int blocks, int channels,
-                                 const float* inverse_std,
+                                 const float* inverse_std, LaneSteps steps,
                                  float* scale_gradient, float* shift_gradient) {
+  inverse_std += blockIdx.y * steps.trace;
+  scale_gradient += blockIdx.y * channels;
+  shift_gradient += blockIdx.y * channels;
   const int c = static_cast<int>(blockIdx.x) * kChannels + threadIdx.x;
   const TwoSums total = add_blocks(sums, blocks, channels, c);
   if (threadIdx.y != 0 || c >= channels) return;
@@ -174,10 +205,17 @@ __global__ void finish_gradients(const float* sums, int blocks, int channels,
 // The gradient may be written over the input.
 template <class Value>
 __global__ void propagate(Incoming<Value> incoming, const Value* input,
-                          BackFormula formula, const float* scale_gradient,
+                          BackFormula formula, LaneSteps steps,
+                          const float* scale_gradient,
                           const float* shift_gradient, Rows rows,
                           Value* input_gradient) {
   constexpr int kSize = Pack<Value>::kSize;
+  incoming = shifted(incoming, rows.begin());
+  input += rows.begin();
+  input_gradient += rows.begin();
+  formula = of_lane(formula, steps, blockIdx.y);
+  scale_gradient += blockIdx.y * rows.channels;
+  shift_gradient += blockIdx.y * rows.channels;
   const int channel = threadIdx.x % rows.packs * kSize;
   BackChannel channels[kSize];
   for (int i = 0; i < kSize; ++i) {

@@ -282,9 +282,10 @@ TEST_F(GpuWideForward, LanesGiveWhatEachGivesAlone) {
           const auto alone =
               model->forward(lanes[i].images, lanes[i].state, lanes[i].stats);
           const auto near = [&](const at::Tensor& found,
-                                const at::Tensor& expected) {
-            const bool fine = precision == Precision::kTf32;
-            EXPECT_LT(difference(found, expected), fine ? 1e-3 : 1e-2);
+                                const at::Tensor& expected,
+                                double tolerance = 1e-3) {
+            const double coarser = precision == Precision::kTf32 ? 1 : 10;
+            EXPECT_LT(difference(found, expected), coarser * tolerance);
           };
           near(together[i].logits.detach(), alone.logits.detach());
           EXPECT_EQ(together[i].batch_var.defined(), alone.batch_var.defined());
@@ -292,8 +293,9 @@ TEST_F(GpuWideForward, LanesGiveWhatEachGivesAlone) {
             near(together[i].batch_mean, alone.batch_mean);
             near(together[i].batch_var, alone.batch_var);
           }
+          // Their ReLUs switch, as above.
           near(gradients[i],
-               gradient_of(entropy(alone.logits).mean(), leaves[i]));
+               gradient_of(entropy(alone.logits).mean(), leaves[i]), 1e-2);
           const at::NoGradGuard no_gradients;
           near(model->forward_lanes(lanes)[i].logits, alone.logits.detach());
         }

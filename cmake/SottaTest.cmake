@@ -4,7 +4,7 @@ if(SOTTA_DEVELOPER AND NOT GTest_FOUND)
 endif()
 
 # sotta_add_tests(<module> [LABELS ...] [LINK <modules...>]): every
-# tests/<module>/*_test.cpp in one program and one ctest entry. LINK names
+# tests/<module>/*.cpp in one program and one ctest entry. LINK names
 # modules that only the tests need. Loading LibTorch costs over half a second a
 # process, so one process per test case would cost minutes.
 function(sotta_add_tests module)
@@ -15,7 +15,7 @@ function(sotta_add_tests module)
   if(NOT ARG_LABELS)
     set(ARG_LABELS fast)
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${module}/*_test.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${module}/*.cpp")
   add_executable(sotta_${module}_test ${sources})
   target_include_directories(sotta_${module}_test PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   list(TRANSFORM ARG_LINK PREPEND "sotta::")

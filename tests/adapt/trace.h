@@ -2,12 +2,12 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/models/weights.h"
@@ -29,42 +29,16 @@ inline at::Tensor golden_stream() {
 // stream.
 class Trace {
  public:
-  explicit Trace(const std::string& name)
-      : golden_("methods/" + name),
-        options_(nlohmann::json::parse(golden_.metadata("options"))),
-        deviations_(
-            nlohmann::json::parse(golden_.metadata("float64_deviation"))) {}
+  explicit Trace(const std::string& name);
 
-  MethodContext context() const {
-    MethodContext context;
-    context.model = golden_network();
-    context.rng = Rng(options_.at("seed").get<uint64_t>());
-    context.update_interval = options_.at("update_interval").get<int64_t>();
-    return context;
-  }
+  MethodContext context() const;
 
   // The options of the method itself; `left_out` are names it does not have.
-  OptionMap options(const std::vector<std::string>& left_out = {}) const {
-    OptionMap map;
-    for (const auto& [name, value] : options_.items()) {
-      if (name == "seed" || name == "update_interval" ||
-          std::count(left_out.begin(), left_out.end(), name))
-        continue;
-      if (value.is_boolean())
-        map[name] = value.get<bool>();
-      else if (value.is_number_integer())
-        map[name] = value.get<int64_t>();
-      else if (value.is_number())
-        map[name] = value.get<double>();
-      else
-        map[name] = value.get<std::string>();
-    }
-    return map;
-  }
+  OptionMap options(const std::vector<std::string>& left_out = {}) const;
 
   // An option as text, for those that are not the method's own.
   std::string text(const std::string& option) const {
-    return options_.at(option).get<std::string>();
+    return std::get<std::string>(options_.at(option));
   }
 
   at::Tensor window(int64_t index) const {
@@ -80,17 +54,12 @@ class Trace {
   // Compares with a tolerance of 1e-5 plus ten times what the reference itself
   // differs from its own run in double precision.
   ::testing::AssertionResult matches(const std::string& name, int64_t window,
-                                     const at::Tensor& found) const {
-    const double allowed = 1e-5 + 10 * deviations_.value(name, 0.0);
-    auto result = close(found.cpu(), at(name, window), allowed, 1e-4);
-    if (result) return result;
-    return result << " (" << name << " of window " << window << ")";
-  }
+                                     const at::Tensor& found) const;
 
  private:
   Golden golden_;
-  nlohmann::json options_;
-  nlohmann::json deviations_;
+  OptionMap options_;
+  std::map<std::string, double> deviations_;
 };
 
 // Has recurring work take the way of CUDA graphs. On the CPU the results are

@@ -3,6 +3,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/attack/attacked_window.h"
 #include "tests/support/linear_classifier.h"

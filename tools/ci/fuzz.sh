@@ -23,22 +23,31 @@ if [ ${#targets[@]} -eq 0 ]; then
   done
 fi
 
-# New inputs go to the first folder, the seeds in the second stay as they are.
-# A quarantine of freed memory would count against the memory limit.
-export ASAN_OPTIONS=quarantine_size_mb=8
+# fuzz_one TARGET: what it says goes to work/TARGET.log. New inputs go to the first
+# folder, the seeds in the second stay as they are. A quarantine of freed memory would
+# count against the memory limit.
+fuzz_one() {
+  local work=build/fuzz/work/$1
+  echo "fuzz $1 for $seconds s"
+  ASAN_OPTIONS=quarantine_size_mb=8 build/fuzz/bin/fuzz_"$1" -max_total_time="$seconds" \
+    -timeout=10 -seed="${FUZZ_SEED:-0}" -rss_limit_mb=512 -max_len=8192 \
+    -artifact_prefix="build/fuzz/findings/$1-" "$work" "fuzz/corpus/$1" >"$work.log" 2>&1 ||
+    touch "$work.failed"
+}
+export -f fuzz_one
+export seconds
+
+# One on each core.
+rm -f build/fuzz/work/*.failed
+mkdir -p build/fuzz/findings "${targets[@]/#/build/fuzz/work/}"
+printf '%s\n' "${targets[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'fuzz_one {}'
 failed=()
 for target in "${targets[@]}"; do
-  work=build/fuzz/work/$target
-  mkdir -p "$work" build/fuzz/findings
-  echo "fuzz $target for $seconds s"
-  if build/fuzz/bin/fuzz_"$target" -max_total_time="$seconds" -timeout=10 \
-    -seed="${FUZZ_SEED:-0}" \
-    -rss_limit_mb=512 -max_len=8192 -artifact_prefix="build/fuzz/findings/$target-" \
-    "$work" "fuzz/corpus/$target" >"$work.log" 2>&1; then
-    tail -1 "$work.log"
-  else
-    tail -60 "$work.log"
+  if [ -e "build/fuzz/work/$target.failed" ]; then
+    tail -60 "build/fuzz/work/$target.log"
     failed+=("$target")
+  else
+    tail -1 "build/fuzz/work/$target.log"
   fi
 done
 if [ ${#failed[@]} -gt 0 ]; then

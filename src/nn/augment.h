@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -48,5 +49,10 @@ AugmentParameters draw_augment_parameters(Rng& rng, int64_t image_size);
 //
 // Throws Error(kInvalid) for another shape or element type.
 at::Tensor augment(const at::Tensor& images, Rng& rng);
+
+// So many views, as calls of augment() one after another would give them; on a
+// GPU together.
+std::vector<at::Tensor> augment(const at::Tensor& images, Rng& rng,
+                                int64_t views);
 
 }  // namespace sotta

@@ -1,6 +1,5 @@
 #include "nn/gaussian_blur.h"
 
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -10,6 +9,17 @@ namespace sotta {
 namespace {
 
 constexpr int64_t kTaps = 2 * kBlurReach + 1;
+
+at::Tensor blur_along(int64_t dimension, const at::Tensor& images,
+                      const std::array<double, kTaps>& weights) {
+  const int64_t length = images.size(dimension) - 2 * kBlurReach;
+  at::Tensor sum = images.narrow(dimension, 0, length) * weights[0];
+  for (int64_t tap = 1; tap < kTaps; ++tap)
+    sum.add_(images.narrow(dimension, tap, length), weights[tap]);
+  return sum;
+}
+
+}  // namespace
 
 std::array<double, kTaps> gaussian_weights(double sigma) {
   std::array<double, kTaps> weights;
@@ -22,17 +32,6 @@ std::array<double, kTaps> gaussian_weights(double sigma) {
     weight /= sum;
   return weights;
 }
-
-at::Tensor blur_along(int64_t dimension, const at::Tensor& images,
-                      const std::array<double, kTaps>& weights) {
-  const int64_t length = images.size(dimension) - 2 * kBlurReach;
-  at::Tensor sum = images.narrow(dimension, 0, length) * weights[0];
-  for (int64_t tap = 1; tap < kTaps; ++tap)
-    sum.add_(images.narrow(dimension, tap, length), weights[tap]);
-  return sum;
-}
-
-}  // namespace
 
 // The weights stay on the host: as a convolution's they would have to be
 // copied to the device.

@@ -135,9 +135,9 @@ class Cotta : public Method {
     at::Tensor sum;
     for (int64_t done = 0; done < options_.augmentations; done += at_once) {
       std::vector<Lane> views;
-      for (int64_t i = done;
-           i < std::min(done + at_once, options_.augmentations); ++i)
-        views.push_back({augment(pixels, rng), teacher_, NormStats::batch()});
+      for (const at::Tensor& view : augment(
+               pixels, rng, std::min(at_once, options_.augmentations - done)))
+        views.push_back({view, teacher_, NormStats::batch()});
       for (const ForwardResult& view : executor_->forward_lanes(views))
         sum = sum.defined() ? sum.add_(view.logits) : view.logits;
     }

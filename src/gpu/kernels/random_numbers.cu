@@ -6,21 +6,12 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "gpu/kernels/random_numbers.h"
+#include "gpu/kernels/random_words.cuh"
 
 namespace sotta {
 namespace {
 
 constexpr int kThreads = 256;
-
-// Rng's own arithmetic, core/rng.cpp: word n of a stream is a function of the
-// key and the number.
-__device__ double uniform_at(const Rng::State& stream, uint64_t word) {
-  uint64_t bits = stream.key + (stream.counter + word + 1) * 0x9E3779B97F4A7C15;
-  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9;
-  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB;
-  bits ^= bits >> 31;
-  return static_cast<double>(bits >> 11) * 0x1p-53;
-}
 
 struct Uniform {
   __device__ float operator()(const Rng::State& stream, uint64_t i) const {
@@ -30,9 +21,7 @@ struct Uniform {
 
 struct Normal {
   __device__ float operator()(const Rng::State& stream, uint64_t i) const {
-    const double radius = sqrt(-2.0 * log1p(-uniform_at(stream, 2 * i)));
-    return static_cast<float>(
-        radius * cos(6.283185307179586 * uniform_at(stream, 2 * i + 1)));
+    return static_cast<float>(normal_at(stream, i));
   }
 };
 

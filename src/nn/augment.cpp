@@ -10,7 +10,7 @@
 
 #include "sotta/core/error.h"
 
-#include "gpu/kernels/augmented_views.h"
+#include "gpu/kernels/random/augmented_views.h"
 #include "nn/affine_view.h"
 #include "nn/colour_jitter.h"
 #include "nn/gaussian_blur.h"

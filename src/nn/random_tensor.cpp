@@ -4,7 +4,7 @@
 
 #include <ATen/ops/empty.h>
 
-#include "gpu/kernels/random_numbers.h"
+#include "gpu/kernels/random/random_numbers.h"
 #include "nn/parallel_loop.h"
 
 namespace sotta {

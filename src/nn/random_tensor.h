@@ -10,8 +10,8 @@ namespace sotta {
 // Tensors of random numbers: element i, in row-major order, is the number that
 // the i-th of as many single draws would give, and the stream ends up where
 // those would leave it; the same bits at any thread count. Where the device has
-// kernels for it (gpu/kernels/random_numbers.h) they are drawn there, elsewhere
-// on the CPU, and brought to the device without waiting for it.
+// kernels for it (gpu/kernels/random/random_numbers.h) they are drawn there,
+// elsewhere on the CPU, and brought to the device without waiting for it.
 
 // Rng::uniform() rounded to float32, so from 0 to 1, both possible. Do not
 // compare it with a probability: what the rounding moves across would be

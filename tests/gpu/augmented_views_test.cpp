@@ -1,4 +1,4 @@
-#include "gpu/kernels/augmented_views.h"
+#include "gpu/kernels/random/augmented_views.h"
 
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
-#include "gpu/kernels/random_numbers.h"
-#include "gpu/kernels/random_words.cuh"
+#include "gpu/kernels/random/random_numbers.h"
+#include "gpu/kernels/random/random_words.cuh"
 
 namespace sotta {
 namespace {

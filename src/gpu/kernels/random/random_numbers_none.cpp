@@ -1,6 +1,6 @@
 #include "sotta/core/error.h"
 
-#include "gpu/kernels/random_numbers.h"
+#include "gpu/kernels/random/random_numbers.h"
 
 namespace sotta {
 namespace {

@@ -1,6 +1,6 @@
 #include "sotta/core/error.h"
 
-#include "gpu/kernels/augmented_views.h"
+#include "gpu/kernels/random/augmented_views.h"
 
 namespace sotta {
 

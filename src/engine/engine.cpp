@@ -47,7 +47,9 @@ std::unique_ptr<Classifier> choose_engine(std::unique_ptr<Classifier> model,
   require_one_of("engine", name, {"auto", "libtorch", "fused", "cuda"});
   require(!options.low_memory || name == "auto" || name == "fused",
           "low_memory", "is an option of the fused engine, got engine " + name);
-  if (name == "libtorch" || engine::is_fused(*model) || engine::is_cuda(*model))
+  if (name == "libtorch") return model;
+  if (engine::is_fused(*model) && name != "cuda") return model;
+  if (engine::is_cuda(*model) && name != "fused" && !options.low_memory)
     return model;
   if (name != "cuda" && engine::is_fusible(*model))
     return engine::make_fused(std::move(model), options.low_memory);

@@ -15,6 +15,7 @@ namespace {
 
 // 2,048 images of CIFAR's size: 32 windows.
 constexpr int64_t kMostPixelsOfLanes = 2048 * 32 * 32;
+constexpr int64_t kMostLanes = 1024;
 
 }  // namespace
 
@@ -39,7 +40,7 @@ int64_t Executor::lanes_at_once(const at::Tensor& images) const {
   const int64_t pixels = images.size(0) * images.size(2) * images.size(3);
   return device().is_cpu() || pixels == 0
              ? 1
-             : std::max<int64_t>(1, kMostPixelsOfLanes / pixels);
+             : std::clamp<int64_t>(kMostPixelsOfLanes / pixels, 1, kMostLanes);
 }
 
 at::Tensor Executor::gradient(const at::Tensor& loss,

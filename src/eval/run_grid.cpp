@@ -73,6 +73,7 @@ class GridRun {
   }
 
   GridOutcome run(int64_t jobs) {
+    const SharedDevice shared(jobs > 1);
     run_in_threads(jobs, jobs, [this](int64_t) { work(); });
     if (fatal_) std::rethrow_exception(fatal_);
     // Other processes have recorded some of the cells.

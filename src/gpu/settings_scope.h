@@ -9,7 +9,8 @@ namespace sotta {
 // LibTorch keeps for the whole process whether a GPU's libraries may round to
 // TF32 and whether they try several ways to convolve. While a SettingsScope
 // lives, both are what a model asks for; afterwards they are what the process
-// had. Threads with equal settings work side by side, threads with others wait
+// had (of its three precisions for products "medium" comes back as "high").
+// Threads with equal settings work side by side, threads with others wait
 // for their turn, first come, first served. LibTorch reads the settings when
 // work is queued: a scope need not outlive the work itself.
 //

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/cuda/cuda_classifier.h"
 #include "engine/fused.h"
 #include "tests/engine/models.h"
 #include "tests/support/expect_error.h"
@@ -57,6 +58,24 @@ TEST(ChooseEngine, AFusedClassifierStaysAsItIs) {
   EngineOptions options;
   options.name = "fused";
   EXPECT_EQ(choose_engine(std::move(model), options).get(), before);
+}
+
+TEST(ChooseEngine, RefusesAnotherEngineThanTheOneThatRuns) {
+  auto fused = choose_engine(engine::make_model("resnet8"));
+  if (!engine::is_fused(*fused)) GTEST_SKIP() << "not on this processor";
+  EngineOptions options;
+  options.name = "cuda";
+  testing::expect_error(ErrorKind::kUnsupported, "needs a GPU, got device cpu",
+                        [&] { choose_engine(std::move(fused), options); });
+  options.name = "fused";
+  testing::expect_error(ErrorKind::kUnsupported, "fused engine", [&] {
+    choose_engine(engine::make_cuda(engine::make_model("resnet8")), options);
+  });
+  options.name = "auto";
+  options.low_memory = true;
+  testing::expect_error(ErrorKind::kInvalid, "low_memory", [&] {
+    choose_engine(engine::make_cuda(engine::make_model("resnet8")), options);
+  });
 }
 
 TEST(ChooseEngine, RefusesLowMemoryWhereItWouldChangeNothing) {

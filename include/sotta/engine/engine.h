@@ -36,11 +36,12 @@ struct EngineOptions {
 // the best, and "cuda-sm90" by the GPUs' compute capability.
 std::vector<std::string> available_engines();
 
-// The same classifier, run by the engine asked for. The engines leave to
-// LibTorch what they do not cover: states with another body than the source's,
-// and gradients of convolution weights. Nobody may change the source's body in
-// place afterwards. With own kernels second derivatives throw Error(kInvalid),
-// as does, on the CPU, a second backward pass of a graph.
+// The same classifier, run by the engine asked for. The fused engine leaves to
+// LibTorch states with another body than the source's, and gradients of
+// convolution weights; the cuda engine leaves it their convolutions. Nobody may
+// change the source's body in place afterwards. With own kernels second
+// derivatives throw Error(kInvalid), as does, on the CPU, a second backward
+// pass of a graph.
 //
 // Throws Error(kInvalid) for an unknown name and for low_memory where the fused
 // engine does not run the network, Error(kUnsupported) if "fused" or "cuda" is

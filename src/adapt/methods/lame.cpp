@@ -12,6 +12,7 @@
 
 #include "core/checks.h"
 #include "gpu/late_flag.h"
+#include "nn/exact_product.h"
 
 namespace sotta {
 namespace {
@@ -88,7 +89,7 @@ at::Tensor laplacian_assignment(const at::Tensor& logits,
   at::Tensor old_energy;
   for (int64_t i = 0; i < options.max_iterations; ++i) {
     const at::Tensor pairwise =
-        options.affinity_weight * neighbours.matmul(assignment);
+        options.affinity_weight * exact_product(neighbours, assignment);
     const at::Tensor next = (pairwise - unary).softmax(1);
     const at::Tensor energy =
         (next * (unary - pairwise + next.clamp_min(kSmallest).log())).sum();

@@ -9,7 +9,9 @@ namespace sotta {
 // to TF32, or are bfloat16; sums are float32, in one order on every such GPU.
 
 // Kernels [to, from, 3, 3] in the order in which conv3x3() reads them.
-// Undefined if it does not take them, or this build or device has none.
+// Undefined if it does not take them, or this build or device has none. Between
+// packing and the first conv3x3() with them an ordinary launch must lie in the
+// stream, such as a network's first convolution: conv3x3() reads them early.
 at::Tensor pack_kernels(const at::Tensor& kernels);
 
 // Whether conv3x3() takes this input, of the packed kernels' type.

@@ -134,8 +134,9 @@ __device__ void copy_row(const ConvPass& pass, const Shared& shared, int column,
 
 // The thread that copies. A chunk's pixels come behind its first row of
 // kernels: groups hand back the row before only when they multiply with the
-// next. Behind all three at the very first, as no earlier kernel of the stream
-// writes them.
+// next. Behind all three at the very first, before the kernel in front has
+// ended: kernels were packed before some ordinary launch of the stream, which
+// waits for all before it (conv3x3.h).
 template <class Value, int kColumns>
 __device__ void copy_tiles(const ConvPass& pass, const Shared& shared,
                            const Share& share) {

@@ -26,8 +26,8 @@ struct ViewFormula {
 // All views of `images`, float [N, 1 or 3, H, W], in one launch: [views, N, C,
 // H, W]. Differs from the operations one by one in rounding alone.
 // has_augmented_views() says whether this build does that, to these images: a
-// block has an image in its shared memory, up to about 34 x 34 pixels in
-// colour.
+// block has an image in its shared memory, up to 41 x 41 pixels in colour and
+// 73 x 73 in grey.
 bool has_augmented_views(const at::Tensor& images);
 at::Tensor augmented_views(const at::Tensor& images,
                            const std::vector<ViewFormula>& views);

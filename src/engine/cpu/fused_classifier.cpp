@@ -6,6 +6,7 @@
 #include "engine/cpu/network/network_layout.h"
 #include "engine/cpu/simd_target.h"
 #include "engine/fused.h"
+#include "engine/wrapped_classifier.h"
 #include "models/pixel_input.h"
 
 namespace sotta::engine {
@@ -18,20 +19,20 @@ int64_t version_of(const at::Tensor& tensor) {
 
 // Runs what the engine covers through Network, everything else through the
 // LibTorch classifier that it was made from. Thread-safe, as every Classifier.
-class FusedClassifier : public Classifier {
+class FusedClassifier : public WrappedClassifier {
  public:
   FusedClassifier(std::unique_ptr<Classifier> reference,
                   const NetworkLayout& layout, bool low_memory)
-      : reference_(std::move(reference)),
-        network_(std::make_shared<RunnableNetwork>(
-            layout, reference_->norm_layers(), low_memory)),
-        body_version_(version_of(reference_->source().body)),
-        input_(reference_->normalisation(), reference_->source().body) {}
+      : WrappedClassifier(std::move(reference)),
+        network_(std::make_shared<RunnableNetwork>(layout, norm_layers(),
+                                                   low_memory)),
+        body_version_(version_of(source().body)),
+        input_(normalisation(), source().body) {}
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
     if (!covers(images) || !covers(state))
-      return reference_->forward(images, state, stats);
+      return reference().forward(images, state, stats);
     auto result =
         run_network(network_, input_.normalise(images, at::kCPU), state, stats);
     const NetworkLayout& layout = network_->layout;
@@ -40,19 +41,7 @@ class FusedClassifier : public Classifier {
     return {logits, result.features, result.batch_mean, result.batch_var};
   }
 
-  const ModelState& source() const override { return reference_->source(); }
-  int64_t classes() const override { return reference_->classes(); }
-  int64_t channels() const override { return reference_->channels(); }
   std::string engine() const override { return fused_engines().front(); }
-  const std::vector<NormLayer>& norm_layers() const override {
-    return reference_->norm_layers();
-  }
-  const Normalisation& normalisation() const override {
-    return reference_->normalisation();
-  }
-  NamedTensors named_tensors(const ModelState& state) const override {
-    return reference_->named_tensors(state);
-  }
 
  private:
   // Other images are LibTorch's classifier's to refuse.
@@ -85,7 +74,6 @@ class FusedClassifier : public Classifier {
            tensor.scalar_type() == at::kFloat && tensor.sizes() == like.sizes();
   }
 
-  std::unique_ptr<Classifier> reference_;
   std::shared_ptr<RunnableNetwork> network_;
   int64_t body_version_;
   PixelInput input_;

@@ -8,6 +8,7 @@
 #include "sotta/core/error.h"
 #include "sotta/gpu/device.h"
 
+#include "engine/wrapped_classifier.h"
 #include "gpu/kernels/compute_capability.h"
 #include "gpu/kernels/pixel_rows.h"
 #include "gpu/settings_scope.h"
@@ -32,13 +33,13 @@ at::Tensor widened(const at::Tensor& kernels) {
                          .contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-class CudaClassifier : public Classifier {
+class CudaClassifier : public WrappedClassifier {
  public:
   CudaClassifier(std::unique_ptr<Classifier> reference, const ResNetSpec& spec)
-      : reference_(std::move(reference)),
-        settings_(reference_->device_settings()),
+      : WrappedClassifier(std::move(reference)),
+        settings_(device_settings()),
         plan_(spec),
-        input_(reference_->normalisation(), source().body),
+        input_(normalisation(), source().body),
         body_(plan_, source().body, form_for(source())),
         body_for_rows_(body_) {
     // Packing rounds to TF32.
@@ -61,21 +62,8 @@ class CudaClassifier : public Classifier {
                             : Classifier::forward_lanes(lanes);
   }
 
-  const ModelState& source() const override { return reference_->source(); }
-  int64_t classes() const override { return reference_->classes(); }
-  int64_t channels() const override { return reference_->channels(); }
   std::string engine() const override {
     return cuda_engine(source().body.device());
-  }
-  DeviceSettings device_settings() const override { return settings_; }
-  const std::vector<NormLayer>& norm_layers() const override {
-    return reference_->norm_layers();
-  }
-  const Normalisation& normalisation() const override {
-    return reference_->normalisation();
-  }
-  NamedTensors named_tensors(const ModelState& state) const override {
-    return reference_->named_tensors(state);
   }
 
  private:
@@ -108,7 +96,6 @@ class CudaClassifier : public Classifier {
             at::MemoryFormat::ChannelsLast};
   }
 
-  std::unique_ptr<Classifier> reference_;
   DeviceSettings settings_;
   ResNetPlan plan_;
   PixelInput input_;

@@ -482,6 +482,7 @@ def what_bench_needs(fix):
     few = [*BENCH, "--method", "source", "--scenario", "benign", "--out", "refused"]
     assert "cuda:99" in refusal(*few, "--device", "cuda:99")
     assert "low_memory" in refusal(*few, "--engine", "libtorch", "--low-memory", "true")
+    assert "cuda engine: needs a GPU" in refusal(*few, "--engine", "cuda")
     assert "--frost-dir: has no effect" in refusal(*few, "--frost-dir", "x")
     for flag in "--cuda-graphs", "--tune":
         assert f"{flag}: has no effect without a GPU" in refusal(*few, flag, "true")

@@ -1,24 +1,16 @@
 #include "sotta/engine/executor.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
 
+#include "engine/lane_group.h"
 #include "gpu/download.h"
 #include "gpu/settings_scope.h"
 #include "gpu/upload.h"
 
 namespace sotta {
-namespace {
-
-// 2,048 images of CIFAR's size: 32 windows.
-constexpr int64_t kMostPixelsOfLanes = 2048 * 32 * 32;
-constexpr int64_t kMostLanes = 1024;
-
-}  // namespace
-
 Executor::Executor(std::shared_ptr<const Classifier> model,
                    const ExecutorOptions& options)
     : model_(std::move(model)), options_(options) {
@@ -37,10 +29,7 @@ std::vector<ForwardResult> Executor::forward_lanes(
 }
 
 int64_t Executor::lanes_at_once(const at::Tensor& images) const {
-  const int64_t pixels = images.size(0) * images.size(2) * images.size(3);
-  return device().is_cpu() || pixels == 0
-             ? 1
-             : std::clamp<int64_t>(kMostPixelsOfLanes / pixels, 1, kMostLanes);
+  return device().is_cpu() ? 1 : most_lanes(images);
 }
 
 at::Tensor Executor::gradient(const at::Tensor& loss,

@@ -17,6 +17,16 @@ OwnQueue::OwnQueue(at::Device device) {
   guard_.emplace(devices.getStreamFromGlobalPool(device));
 }
 
+SharedQueue::SharedQueue(at::Device device) {
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl devices(device.type());
+  stream_ = devices.getStreamFromGlobalPool(device);
+}
+
+SharedQueue::Use::Use(const SharedQueue& queue) {
+  if (queue.stream_) guard_.emplace(*queue.stream_);
+}
+
 SharedDevice::SharedDevice(bool shared) : shared_(shared) {
   if (shared_) ++sharers;
 }

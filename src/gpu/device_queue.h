@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <c10/core/Device.h>
+#include <c10/core/Stream.h>
 #include <c10/core/StreamGuard.h>
 
 namespace sotta {
@@ -22,6 +23,26 @@ class OwnQueue {
 
  private:
   std::optional<c10::StreamGuard> guard_;
+};
+
+// A queue that several threads put their work into, one after another: what one
+// has put there, the next need not wait for. Nothing on a CPU.
+class SharedQueue {
+ public:
+  // One of those that OwnQueue takes.
+  explicit SharedQueue(at::Device device);
+
+  // While it lives, this thread's work goes there.
+  class Use {
+   public:
+    explicit Use(const SharedQueue& queue);
+
+   private:
+    std::optional<c10::StreamGuard> guard_;
+  };
+
+ private:
+  std::optional<c10::Stream> stream_;
 };
 
 // As long as one lives with `shared`, several threads of this process work on a

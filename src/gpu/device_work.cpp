@@ -1,6 +1,7 @@
 #include "gpu/device_work.h"
 
 #include <cstdint>
+#include <utility>
 
 #include "gpu/fair_shared_mutex.h"
 
@@ -24,6 +25,15 @@ DeviceWork::DeviceWork(at::Device device) : counted_(!device.is_cpu()) {
 
 DeviceWork::~DeviceWork() {
   if (counted_ && --depth == 0) device_mutex().unlock_shared();
+}
+
+PausedDeviceWork::PausedDeviceWork() : depth_(std::exchange(depth, 0)) {
+  if (depth_ > 0) device_mutex().unlock_shared();
+}
+
+PausedDeviceWork::~PausedDeviceWork() {
+  if (depth_ > 0) device_mutex().lock_shared();
+  depth = depth_;
 }
 
 ExclusiveDeviceWork::ExclusiveDeviceWork() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <c10/core/Device.h>
 
 namespace sotta {
@@ -10,7 +12,8 @@ namespace sotta {
 // DeviceWork while it works on a GPU, and waits for its turn while a graph is
 // captured. Nothing on a CPU. Nests; a thread's outermost one counts.
 //
-// Must not be held while waiting for another thread that works on the device.
+// Must not be held while waiting for another thread that works on the device;
+// see PausedDeviceWork.
 class DeviceWork {
  public:
   explicit DeviceWork(at::Device device);
@@ -20,6 +23,19 @@ class DeviceWork {
 
  private:
   bool counted_;
+};
+
+// While it lives, the thread's own DeviceWork objects do not count: for waiting
+// for other threads that work on the device.
+class PausedDeviceWork {
+ public:
+  PausedDeviceWork();
+  ~PausedDeviceWork();
+  PausedDeviceWork(const PausedDeviceWork&) = delete;
+  PausedDeviceWork& operator=(const PausedDeviceWork&) = delete;
+
+ private:
+  int64_t depth_;
 };
 
 // While it lives, no other thread holds a DeviceWork. The thread's own are put

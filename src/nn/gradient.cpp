@@ -41,12 +41,15 @@ class BackwardInThisThread {
 
 // A network that was brought along may do what has no gradient, such as
 // changing in place what the backward pass needs.
-std::vector<at::Tensor> backward(const at::Tensor& loss,
-                                 const std::vector<at::Tensor>& leaves) try {
-  // It depends on none of them.
-  if (!loss.requires_grad()) return std::vector<at::Tensor>(leaves.size());
-  return torch::autograd::grad({loss}, leaves, /*grad_outputs=*/{},
-                               /*retain_graph=*/false, /*create_graph=*/false,
+std::vector<at::Tensor> backward(const std::vector<at::Tensor>& losses,
+                                 const std::vector<at::Tensor>& leaves,
+                                 bool keep_graph) try {
+  std::vector<at::Tensor> roots;  // others depend on none of the leaves
+  for (const at::Tensor& loss : losses)
+    if (loss.requires_grad()) roots.push_back(loss);
+  if (roots.empty()) return std::vector<at::Tensor>(leaves.size());
+  return torch::autograd::grad(roots, leaves, /*grad_outputs=*/{}, keep_graph,
+                               /*create_graph=*/false,
                                /*allow_unused=*/true);
 } catch (const c10::Error& error) {
   if (is_out_of_memory(error)) throw;
@@ -66,8 +69,14 @@ at::Tensor gradient_of(const at::Tensor& loss, const at::Tensor& leaf) {
 
 std::vector<at::Tensor> gradients_of(const at::Tensor& loss,
                                      const std::vector<at::Tensor>& leaves) {
+  return gradients_of({loss}, leaves, /*keep_graph=*/false);
+}
+
+std::vector<at::Tensor> gradients_of(const std::vector<at::Tensor>& losses,
+                                     const std::vector<at::Tensor>& leaves,
+                                     bool keep_graph) {
   const BackwardInThisThread here;
-  auto gradients = backward(loss, leaves);
+  auto gradients = backward(losses, leaves, keep_graph);
   for (size_t i = 0; i < leaves.size(); ++i)
     if (!gradients[i].defined()) gradients[i] = at::zeros_like(leaves[i]);
   return gradients;

@@ -19,14 +19,18 @@ struct ExecutorOptions {
 
 // How the work of a method reaches the device that its model is on. A method
 // says what is to be computed, for one stream; the executor decides what is
-// captured as a CUDA graph and what is padded (RecurringWork), and when the
-// host waits. All passes of a method go through forward() and gradients().
+// captured as a CUDA graph and what is padded (RecurringWork), when the host
+// waits, and whether passes of several streams are computed together
+// (LaneGroup). All passes of a method go through forward() and gradients().
 //
 // Const methods may run at once from several threads.
 class Executor {
  public:
   explicit Executor(std::shared_ptr<const Classifier> model,
                     const ExecutorOptions& options = {});
+  virtual ~Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   const Classifier& model() const { return *model_; }
   const ExecutorOptions& options() const { return options_; }
@@ -34,8 +38,8 @@ class Executor {
 
   // Classifier::forward() of the model; gradients as the thread has them
   // switched on or off.
-  ForwardResult forward(const at::Tensor& images, const ModelState& state,
-                        NormStats stats) const;
+  virtual ForwardResult forward(const at::Tensor& images,
+                                const ModelState& state, NormStats stats) const;
 
   // Classifier::forward_lanes(). At most lanes_at_once() of batches like
   // `images` should come in one call: as many as use a GPU well, one on a CPU.
@@ -45,7 +49,7 @@ class Executor {
 
   // gradient_of() and gradients_of(): the pass back.
   at::Tensor gradient(const at::Tensor& loss, const at::Tensor& leaf) const;
-  std::vector<at::Tensor> gradients(
+  virtual std::vector<at::Tensor> gradients(
       const at::Tensor& loss, const std::vector<at::Tensor>& leaves) const;
 
   // Replaces float tensors of the device by their values on the host. Waits for

@@ -68,6 +68,11 @@ class Classifier {
     return results;
   }
 
+  // Whether forward_lanes() of several lanes like this one takes less time than
+  // forward() of each, with gradients as the thread has them switched on or
+  // off.
+  virtual bool gains_from_lanes(const Lane& /*lane*/) const { return false; }
+
   // The state as loaded.
   virtual const ModelState& source() const = 0;
 

@@ -18,4 +18,10 @@ at::Tensor gradient_of(const at::Tensor& loss, const at::Tensor& leaf);
 std::vector<at::Tensor> gradients_of(const at::Tensor& loss,
                                      const std::vector<at::Tensor>& leaves);
 
+// The same of the sum of several losses. With `keep_graph` the graph is kept,
+// for losses that share a part of it with these.
+std::vector<at::Tensor> gradients_of(const std::vector<at::Tensor>& losses,
+                                     const std::vector<at::Tensor>& leaves,
+                                     bool keep_graph);
+
 }  // namespace sotta

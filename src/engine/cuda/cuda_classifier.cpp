@@ -62,6 +62,11 @@ class CudaClassifier : public WrappedClassifier {
                             : Classifier::forward_lanes(lanes);
   }
 
+  // Convolutions are shared by lanes that share a body.
+  bool gains_from_lanes(const Lane& lane) const override {
+    return lane.state.body.is_same(source().body);
+  }
+
   std::string engine() const override {
     return cuda_engine(source().body.device());
   }

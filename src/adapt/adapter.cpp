@@ -86,12 +86,12 @@ Adapter::Adapter(std::string name, std::unique_ptr<Method> method,
                  const MethodContext& context, const GuardOptions& guard)
     : name_(std::move(name)),
       method_(std::move(method)),
-      model_(context.model),
+      executor_(executor_of(context)),
       update_interval_(context.update_interval) {
   require_at_least("update_interval", update_interval_, 1);
   validate(guard);
   if (guard.action != "off")
-    guard_ = std::make_unique<Guard>(guard, model_->classes());
+    guard_ = std::make_unique<Guard>(guard, model().classes());
   const DeviceWork at_work(device());
   initial_ = save();
   if (guard_) guard_->set_good(initial_);
@@ -244,7 +244,7 @@ void Adapter::restore(const Snapshot& snapshot) {
   const DeviceWork at_work(device());
   const Snapshot state = without_history(snapshot);
   std::optional<GuardHistory> history;
-  if (guard_) history = history_of(snapshot, model_->classes());
+  if (guard_) history = history_of(snapshot, model().classes());
   if (history) {  // nothing may be in the way of rolling back later
     Progress unused;
     const auto shape = open(state, unused).image_shape();
@@ -309,8 +309,8 @@ StateArchive Adapter::open(const Snapshot& snapshot, Progress& progress,
            ", got " + std::to_string(pending));
   method_->exchange(archive);
   const auto& shape = archive.image_shape();
-  if (!shape.empty() && shape[0] != model_->channels())
-    refuse("expected images of " + std::to_string(model_->channels()) +
+  if (!shape.empty() && shape[0] != model().channels())
+    refuse("expected images of " + std::to_string(model().channels()) +
            " channels, got " + std::to_string(shape[0]));
   archive.check_all_asked_for();
   return archive;
@@ -338,9 +338,9 @@ void Adapter::check(const at::Tensor& images) const {
   const auto type = images.scalar_type();
   if (type != at::kByte && type != at::kFloat)
     refuse(std::string("expected uint8 or float, got ") + c10::toString(type));
-  if (images.dim() != 4 || images.size(1) != model_->channels() ||
+  if (images.dim() != 4 || images.size(1) != model().channels() ||
       images.numel() == 0)
-    refuse("expected a shape [N, " + std::to_string(model_->channels()) +
+    refuse("expected a shape [N, " + std::to_string(model().channels()) +
            ", H, W] without zeros, got " + c10::str(images.sizes()));
   if (height_ > 0 && (images.size(2) != height_ || images.size(3) != width_))
     refuse("expected " + std::to_string(height_) + " x " +

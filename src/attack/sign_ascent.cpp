@@ -8,7 +8,6 @@
 
 #include "sotta/nn/gradient.h"
 
-#include "gpu/settings_scope.h"
 #include "gpu/upload.h"
 #include "nn/pixels.h"
 
@@ -25,10 +24,10 @@ at::Tensor perturb(const at::Tensor& pixels, const Sides& sides,
 
 // The mean cross-entropy of the targets. The window is one batch: with batch
 // statistics the malicious samples reach the targets through them.
-at::Tensor loss_of(const Classifier& model, const Victim& victim,
+at::Tensor loss_of(const Executor& executor, const Victim& victim,
                    const at::Tensor& images, const Sides& sides) {
   const at::Tensor logits =
-      model.forward(images, victim.state, victim.stats).logits;
+      executor.forward(images, victim.state, victim.stats).logits;
   return at::cross_entropy_loss(logits.index_select(0, sides.targets),
                                 sides.labels, /*weight=*/{},
                                 at::Reduction::Mean);
@@ -71,6 +70,7 @@ Victim find_victim(const Adapter& adapter, TrialUpdates& trials,
 
 AttackResult ascend(const Adapter& adapter, TrialUpdates& trials,
                     const AttackWindow& window, const AttackOptions& options) {
+  const Executor& executor = adapter.executor();
   const Sides sides = find_sides(window, window.images.device());
   const at::Tensor pixels = as_floats(window.images);
   at::Tensor perturbation =
@@ -83,10 +83,8 @@ AttackResult ascend(const Adapter& adapter, TrialUpdates& trials,
     const at::AutoGradMode with_gradients(true);
     const at::Tensor leaf = as_leaf(perturbation);
     const at::Tensor loss =
-        loss_of(adapter.model(), victim, perturb(pixels, sides, leaf), sides);
-    const SettingsScope scope(adapter.model().device_settings(),
-                              pixels.device());
-    const at::Tensor uphill = gradient_of(loss, leaf).sign_();
+        loss_of(executor, victim, perturb(pixels, sides, leaf), sides);
+    const at::Tensor uphill = executor.gradient(loss, leaf).sign_();
     losses.push_back(loss.detach());
     perturbation.add_(uphill, options.step_size)
         .clamp_(-options.eps, options.eps);

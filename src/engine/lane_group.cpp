@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include "sotta/core/error.h"
@@ -42,7 +43,10 @@ std::vector<std::vector<T>> parts_of(const std::vector<T>& all,
 }  // namespace
 
 int64_t most_lanes(const at::Tensor& images) {
-  const int64_t pixels = images.size(0) * images.size(2) * images.size(3);
+  return most_lanes(images.size(0) * images.size(2) * images.size(3));
+}
+
+int64_t most_lanes(int64_t pixels) {
   return pixels == 0 ? 1
                      : std::clamp<int64_t>(kMostPixels / pixels, 1, kMostLanes);
 }
@@ -101,12 +105,19 @@ class LaneGroup::GroupExecutor : public Executor {
                         NormStats stats) const override {
     Lane lane{images, state, stats};
     Member* member = this_lane();
-    if (member == nullptr || !model().gains_from_lanes(lane))
+    if (member == nullptr || !model().gains_from_lanes(lane)) {
+      if (member != nullptr) member->lanes_ = 1;
       return Executor::forward(images, state, stats);
+    }
     Request request(*this, *member);
     request.lane = std::move(lane);
     group_.wait_for(request);
     return std::move(request.result);
+  }
+
+  int64_t streams_at_once() const override {
+    const Member* member = this_lane();
+    return member == nullptr ? 1 : member->lanes_;
   }
 
   std::vector<at::Tensor> gradients(
@@ -132,8 +143,11 @@ class LaneGroup::GroupExecutor : public Executor {
   LaneGroup& group_;
 };
 
-LaneGroup::LaneGroup(at::Device device)
-    : device_(device), queue_(device), thread_([this] { serve(); }) {}
+LaneGroup::LaneGroup(at::Device device, int64_t threads)
+    : device_(device),
+      threads_(threads),
+      queue_(device),
+      thread_([this] { serve(); }) {}
 
 LaneGroup::~LaneGroup() {
   {
@@ -189,6 +203,8 @@ void LaneGroup::wait_for(Request& request) {
 }
 
 void LaneGroup::serve() {
+  // LibTorch keeps the number per thread.
+  if (threads_ > 0) at::set_num_threads(static_cast<int>(threads_));
   const SharedQueue::Use queue(queue_);
   std::unique_lock lock(mutex_);
   while (true) {
@@ -267,6 +283,7 @@ void LaneGroup::forward_batch(const std::vector<Request*>& batch) {
   auto results = batch.front()->executor->model().forward_lanes(lanes);
   for (size_t i = 0; i < batch.size(); ++i) {
     batch[i]->result = std::move(results[i]);
+    batch[i]->member->lanes_ = static_cast<int64_t>(batch.size());
     if (!batch[i]->with_gradients) continue;
     batch[i]->member->has_graph_ = true;
     batch[i]->member->shares_graphs_ = true;

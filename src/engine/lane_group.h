@@ -16,8 +16,9 @@
 
 namespace sotta {
 
-// How many lanes of such a batch of images one pass should take at most: so
-// many use a GPU well, and more would only take more memory.
+// How many lanes of so many pixels one pass should take at most: so many use a
+// GPU well, and more would only take more memory.
+int64_t most_lanes(int64_t pixels);
 int64_t most_lanes(const at::Tensor& images);
 
 // Streams that run side by side, each in a thread of its own, and go through
@@ -39,8 +40,9 @@ int64_t most_lanes(const at::Tensor& images);
 // computed at once, by the lane's own thread.
 class LaneGroup {
  public:
-  // Of streams whose models are on this device.
-  explicit LaneGroup(at::Device device);
+  // Of streams whose models are on this device. On a CPU passes of several
+  // lanes use so many threads; 0: LibTorch's number.
+  explicit LaneGroup(at::Device device, int64_t threads = 0);
 
   // All members must have left.
   ~LaneGroup();
@@ -67,6 +69,7 @@ class LaneGroup {
 
     LaneGroup& group_;
     SharedQueue::Use queue_;
+    int64_t lanes_ = 1;  // of the last batch it was in
     // Took part in a batch whose way back is not computed yet.
     bool has_graph_ = false;
     // Was in any: its gradients are then asked of the group.
@@ -94,6 +97,7 @@ class LaneGroup {
   bool has_open_graphs() const;
 
   at::Device device_;
+  int64_t threads_;
   SharedQueue queue_;
 
   mutable std::mutex mutex_;

@@ -1,9 +1,11 @@
 #include "sotta/eval/run_grid.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,6 +15,8 @@
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 
+#include "data/sets/catalog.h"
+#include "engine/lane_group.h"
 #include "gpu/device_queue.h"
 #include "gpu/out_of_memory.h"
 #include "record/run_identity.h"
@@ -68,13 +72,17 @@ class GridRun {
       else
         pending_.push_back({cell, identity});
     }
+    gather_alike();
     count_those_of_grid(records_.earlier());
     say_what_is_recorded();
   }
 
   GridOutcome run(int64_t jobs) {
     const SharedDevice shared(jobs > 1);
-    run_in_threads(jobs, jobs, [this](int64_t) { work(); });
+    if (bench_.options().lanes == 1)
+      run_in_threads(jobs, jobs, [this](int64_t) { work(nullptr); });
+    else
+      run_in_threads(jobs, jobs, [this](int64_t) { work_in_lanes(); });
     if (fatal_) std::rethrow_exception(fatal_);
     // Other processes have recorded some of the cells.
     outcome_.progress.rows.clear();
@@ -83,16 +91,50 @@ class GridRun {
   }
 
  private:
+  // Lanes of one method want the same passes. So cells are not taken stream by
+  // stream, but of as many streams as there are lanes method by method.
+  void gather_alike() {
+    const int64_t lanes = bench_.options().lanes;
+    if (lanes == 1) return;
+    std::map<std::string, int64_t> rows;
+    std::vector<std::pair<std::pair<int64_t, int64_t>, PendingCell>> ordered;
+    int64_t streams = 0;
+    for (auto& next : pending_) {
+      if (!ordered.empty() &&
+          !same_stream(ordered.back().second.cell, next.cell))
+        ++streams;
+      const auto row = rows.emplace(next.cell.method + '\n' + next.cell.variant,
+                                    static_cast<int64_t>(rows.size()));
+      ordered.push_back(
+          {{streams / lanes, row.first->second}, std::move(next)});
+    }
+    std::stable_sort(
+        ordered.begin(), ordered.end(),
+        [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 0; i < ordered.size(); ++i)
+      pending_[i] = std::move(ordered[i].second);
+  }
+
   // Other processes may not see this folder.
   void say_what_is_recorded() {
     for (const auto& identity : identities_)
       if (records_.has(identity)) claims_.finish(identity);
   }
 
-  void work() {
+  void work_in_lanes() {
+    const WorkbenchOptions& options = bench_.options();
+    LaneGroup group(options.device, options.threads_for_lanes);
+    std::vector<std::future<void>> lanes;
+    for (int64_t i = 0; i < options.lanes; ++i)
+      lanes.push_back(std::async(std::launch::async, [&] { work(&group); }));
+    for (auto& lane : lanes)
+      lane.get();
+  }
+
+  void work(LaneGroup* lanes) {
     const OwnQueue queue(bench_.options().device);
     while (auto next = next_cell())
-      run_one(*next);
+      run_one(*next, lanes);
   }
 
   // The next cell that is ours; waits while others may yet leave us theirs.
@@ -136,16 +178,19 @@ class GridRun {
     }
   }
 
-  void run_one(const PendingCell& next) {
+  void run_one(const PendingCell& next, LaneGroup* lanes) {
     try {
       RunResult result;
       explain_out_of_memory(
           "fewer cells side by side or a smaller window need less", [&] {
-            result = run_cell(next.cell, bench_, [&](const Progress& now) {
-              const std::lock_guard lock(mutex_);
-              running_[next.identity] = now;
-              return go_on();
-            });
+            result = run_cell(
+                next.cell, bench_,
+                [&](const Progress& now) {
+                  const std::lock_guard lock(mutex_);
+                  running_[next.identity] = now;
+                  return go_on();
+                },
+                lanes);
           });
       if (result.stopped)
         give_back(next.identity);
@@ -271,6 +316,24 @@ std::vector<Cell> shard(const std::vector<Cell>& cells, int64_t i, int64_t n) {
         static_cast<size_t>(i))
       share.push_back(cells[k]);
   return share;
+}
+
+int64_t suitable_lanes(const std::vector<Cell>& cells, at::Device device,
+                       Precision precision, int64_t threads) {
+  constexpr int64_t kFewImages = 16, kLanesOfFew = 16;
+  int64_t lanes = static_cast<int64_t>(cells.size());
+  for (const Cell& cell : cells) {
+    const ImageShape& shape = find_dataset(cell.dataset).shape;
+    const int64_t window = cell.stream.window;
+    lanes = std::min(lanes, most_lanes(window * shape.height * shape.width));
+    if (device.is_cpu())
+      lanes =
+          std::min(lanes, window < kFewImages ? std::max(threads, kLanesOfFew)
+                                              : threads);
+  }
+  const bool share_nothing =
+      device.is_cuda() && precision == Precision::kFloat32;
+  return share_nothing ? 1 : std::max<int64_t>(lanes, 1);
 }
 
 GridOutcome run_grid(const std::vector<Cell>& cells, int64_t jobs,

@@ -58,8 +58,12 @@ class Run {
     // An update may still be under way on a GPU; the next prediction would be
     // charged for it.
     wait_for(device);
-    seconds_ += watch.seconds();
-    update_seconds_ += watch.seconds() - predicted;
+    const double all = watch.seconds();
+    // Of a pass that several streams share, a share.
+    const auto sharers =
+        static_cast<double>(adapter_->executor().streams_at_once());
+    seconds_ += all / sharers;
+    update_seconds_ += (all - predicted) / sharers;
     tally_.add(result, *task_.plan, begin, adapter_->memory_samples());
   }
 

@@ -13,6 +13,7 @@
 
 #include "core/checks.h"
 #include "data/sets/catalog.h"
+#include "engine/lane_group.h"
 #include "eval/check_fit.h"
 #include "eval/model_checksum.h"
 #include "eval/shared_cache.h"
@@ -47,6 +48,8 @@ std::string stream_key(const Cell& cell) {
 }
 
 WorkbenchOptions checked(const WorkbenchOptions& options) {
+  require(options.lanes == 1 || !options.cuda_graphs, "cuda_graphs",
+          "expected one lane, got " + std::to_string(options.lanes));
   if (!options.cuda_graphs || !options.device.is_cuda()) return options;
   const std::string got = ", got " + std::to_string(options.jobs);
   require(
@@ -88,10 +91,10 @@ class Workbench::Store {
       : options_(options),
         models_(4),
         foreign_(8),
-        targets_(static_cast<size_t>(options.jobs) + 1),
-        plans_(static_cast<size_t>(options.jobs) + 1),
-        outputs_(static_cast<size_t>(options.jobs) + 1),
-        source_images_(static_cast<size_t>(options.jobs) + 1) {}
+        targets_(static_cast<size_t>(options.cells_at_once()) + 1),
+        plans_(static_cast<size_t>(options.cells_at_once()) + 1),
+        outputs_(static_cast<size_t>(options.cells_at_once()) + 1),
+        source_images_(static_cast<size_t>(options.cells_at_once()) + 1) {}
 
   const WorkbenchOptions& options() const { return options_; }
 
@@ -268,7 +271,7 @@ RunTask Workbench::prepare(const Cell& cell, const ProgressCallback& progress) {
 }
 
 RunResult run_cell(const Cell& cell, Workbench& bench,
-                   const ProgressCallback& progress) {
+                   const ProgressCallback& progress, LaneGroup* lanes) {
   RunTask task;
   try {
     task = bench.prepare(cell, progress);
@@ -277,6 +280,9 @@ RunResult run_cell(const Cell& cell, Workbench& bench,
     nothing.stopped = true;
     return nothing;
   }
+  if (lanes == nullptr) return run_stream(task, progress);
+  task.context.executor = lanes->make_executor(task.context.model);
+  const LaneGroup::Member member(*lanes);
   return run_stream(task, progress);
 }
 

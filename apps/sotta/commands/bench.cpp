@@ -45,6 +45,7 @@ struct BenchFlags {
   bool tune = false;
   int64_t threads = 0;
   int64_t jobs = 1;
+  std::string lanes = "auto";
   std::string shard;
   double lost_after = RankOptions().lost_after;
   bool any_version = false;
@@ -231,10 +232,29 @@ std::string writer_of(const std::optional<Share>& share,
   return ranks ? "rank" + std::to_string(ranks->rank) : "";
 }
 
-WorkbenchOptions workbench_of(const BenchFlags& flags) {
+// Cells of a job side by side. Jobs are another way to have several, so that
+// with --jobs it is one unless more are asked for.
+int64_t lanes_of(const BenchFlags& flags, const std::vector<Cell>& cells,
+                 int64_t threads) {
+  constexpr int64_t kMostLanes = 256;
+  if (flags.lanes != "auto") {
+    const auto lanes = std::get<int64_t>(
+        parse_option("--lanes", flags.lanes, OptionValue(int64_t{0})));
+    require_within("--lanes", lanes, 1, kMostLanes);
+    return lanes;
+  }
+  if (flags.jobs > 1 || flags.cuda_graphs) return 1;
+  return suitable_lanes(cells, parse_device(flags.device),
+                        parse_precision(flags.precision), threads);
+}
+
+WorkbenchOptions workbench_of(const BenchFlags& flags,
+                              const std::vector<Cell>& cells) {
   const int64_t threads = use_threads(flags.threads);
-  use_threads(std::max<int64_t>(1, threads / flags.jobs));
   WorkbenchOptions options;
+  options.lanes = lanes_of(flags, cells, threads);
+  options.threads_for_lanes = std::max<int64_t>(1, threads / flags.jobs);
+  use_threads(std::max<int64_t>(1, threads / (flags.jobs * options.lanes)));
   options.data_root = data_root(flags.data);
   options.device = parse_device(flags.device);
   options.engine = flags.engine;
@@ -275,7 +295,7 @@ void run(const BenchFlags& flags) {
 
   require_threads("--jobs", flags.jobs, 1);
   probe_models(cells);
-  Workbench bench(workbench_of(flags));
+  Workbench bench(workbench_of(flags, cells));
   RecordFolder records(flags.out, writer_of(share, ranks), flags.any_version);
   if (ranks) ranks->lost_after = flags.lost_after;
   const auto claims = ranks ? make_store_claims(*ranks) : make_local_claims();
@@ -342,6 +362,11 @@ void add_run_flags(CLI::App& command, BenchFlags& flags) {
   command
       .add_option("--jobs", flags.jobs,
                   "cells side by side; threads are divided among them")
+      ->capture_default_str();
+  command
+      .add_option("--lanes", flags.lanes,
+                  "cells of each job that go through the network together: a "
+                  "number, or auto")
       ->capture_default_str();
   command.add_option("--shard", flags.shard,
                      "i/n: the i-th of n shares, from 0");

@@ -122,8 +122,11 @@ class Adapter {
   // The network as adapted so far, for export. Shares memory with the adapter:
   // later steps and restore() may change it.
   ModelState state() const { return method_->state(); }
-  const Classifier& model() const { return *model_; }
+  const Classifier& model() const { return executor_->model(); }
   const Method& method() const { return *method_; }
+
+  // What passes of this adapter's stream are to be run by.
+  const Executor& executor() const { return *executor_; }
 
   const std::string& name() const { return name_; }
   int64_t samples() const { return progress_.samples; }  // seen so far
@@ -155,7 +158,7 @@ class Adapter {
     void exchange(StateArchive& archive);
   };
 
-  at::Device device() const { return model_->source().affine.device(); }
+  at::Device device() const { return executor_->device(); }
   void check(const at::Tensor& images) const;
   void check_range(const at::Tensor& images) const;
   Observation take(const at::Tensor& part);
@@ -171,7 +174,7 @@ class Adapter {
 
   std::string name_;
   std::unique_ptr<Method> method_;
-  std::shared_ptr<const Classifier> model_;
+  std::shared_ptr<const Executor> executor_;
   int64_t update_interval_;
   Progress progress_;
   int64_t height_ = 0;  // of the images so far; 0 before the first

@@ -47,6 +47,10 @@ class Executor {
       const std::vector<Lane>& lanes) const;
   int64_t lanes_at_once(const at::Tensor& images) const;
 
+  // How many streams' passes the calling thread's last one was computed
+  // together with, its own included.
+  virtual int64_t streams_at_once() const { return 1; }
+
   // gradient_of() and gradients_of(): the pass back.
   at::Tensor gradient(const at::Tensor& loss, const at::Tensor& leaf) const;
   virtual std::vector<at::Tensor> gradients(

@@ -55,10 +55,17 @@ struct GridOutcome {
 // fewer streams than shares. Throws Error(kInvalid) unless 0 <= i < n.
 std::vector<Cell> shard(const std::vector<Cell>& cells, int64_t i, int64_t n);
 
-// Runs the cells that have no record yet, `jobs` at a time in threads of this
-// process (at most most_threads()), and appends each record as its cell ends.
-// Everything that cells need is opened, and every row's method is made, before
-// the first cell runs.
+// WorkbenchOptions::lanes that suit the cells, on a CPU with so many threads.
+// On a GPU as many windows as use it well together, one in fp32, where lanes
+// share nothing. On a CPU one for each thread, and more of small windows; one
+// of windows so large that several would take too much memory.
+int64_t suitable_lanes(const std::vector<Cell>& cells, at::Device device,
+                       Precision precision, int64_t threads);
+
+// Runs the cells that have no record yet, `jobs` times WorkbenchOptions::lanes
+// at a time in threads of this process (at most most_threads() jobs), and
+// appends each record as its cell ends. Everything that cells need is opened,
+// and every row's method is made, before the first cell runs.
 //
 // A cell that fails is reported and does not stop the others. Throws what the
 // workbench throws before the start, and Error(kIo) when a record cannot be

@@ -48,7 +48,9 @@ struct RunResult {
 
 // Predicts and adapts window by window, in the order of the plan, and measures.
 // Seconds are those of the method: reading images and crafting attacks are not
-// its work. Waits for the device once per window, on a GPU twice.
+// its work. Of windows that are computed together with those of other streams
+// (LaneGroup) they are this one's share. Waits for the device once per window,
+// on a GPU twice.
 //
 // Progress is told in windows. Throws Error(kInvalid) if classes or channels of
 // model and stream do not fit.

@@ -13,6 +13,8 @@
 
 namespace sotta {
 
+class LaneGroup;  // engine/lane_group.h
+
 struct WorkbenchOptions {
   std::filesystem::path data_root;
   at::Device device = at::Device(at::kCPU);
@@ -27,6 +29,16 @@ struct WorkbenchOptions {
   // Cells that run side by side. Data of one stream more are held at a time, so
   // that a cell can begin while others are at the streams before it.
   int64_t jobs = 1;
+
+  // Cells of each job, whose passes go through the network together where that
+  // is faster (LaneGroup). With more than one nothing is captured as a CUDA
+  // graph. Streams are held as for so many jobs.
+  int64_t lanes = 1;
+
+  // Of the CPU, for passes of several lanes. 0: as many as one cell has.
+  int64_t threads_for_lanes = 0;
+
+  int64_t cells_at_once() const { return jobs * lanes; }
 };
 
 // Models, datasets, corrupted images, streams and the source model's outputs,
@@ -61,8 +73,10 @@ class Workbench {
   std::unique_ptr<Store> store_;
 };
 
-// prepare() and run_stream(), both with that progress.
+// prepare() and run_stream(), both with that progress; the stream as one of the
+// lanes, if there are any.
 RunResult run_cell(const Cell& cell, Workbench& bench,
-                   const ProgressCallback& progress = {});
+                   const ProgressCallback& progress = {},
+                   LaneGroup* lanes = nullptr);
 
 }  // namespace sotta

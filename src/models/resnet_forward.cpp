@@ -1,6 +1,7 @@
 #include "models/resnet_forward.h"
 
 #include <cstdint>
+#include <optional>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -12,6 +13,7 @@
 
 #include "sotta/gpu/device.h"
 
+#include "nn/conv_norm.h"
 #include "nn/norm_relu.h"
 
 namespace sotta {
@@ -56,6 +58,15 @@ class NormsInLanes {
           uses_running(lanes[static_cast<size_t>(i)]) ? at::Tensor()
           : alike_                                    ? batch_[i]
                    : at::zeros({2, like.size(0)}, like.options()));
+  }
+
+  // The convolution and its norm layer in one kernel, if one takes both.
+  std::optional<Fork> run_fused(const at::Tensor& input,
+                                const PackedLayer& layer, size_t norm,
+                                const AfterNorm& after) const {
+    if (!layer.kernels.there.defined() || !(is_single() || alike_)) return {};
+    return fused_conv_norm(input, layer, vectors_of(norm), lanes_[0].stats,
+                           after);
   }
 
   // Uses up `input`, see norm_relu().
@@ -191,9 +202,13 @@ class Layers {
  private:
   Fork conv_norm(const at::Tensor& input, const ConvNorm& layer,
                  const AfterNorm& after = {}) const {
-    const at::Tensor output = convolution(
-        input, body_.tensors[layer.conv], layer.stride, layer.padding,
-        body_.packed.empty() ? PackedKernels() : body_.packed[layer.conv]);
+    const PackedKernels packed =
+        body_.packed.empty() ? PackedKernels() : body_.packed[layer.conv];
+    const auto fused = norms_.run_fused(
+        input, {packed, layer.stride, layer.padding}, layer.norm, after);
+    if (fused) return *fused;
+    const at::Tensor output = convolution(input, body_.tensors[layer.conv],
+                                          layer.stride, layer.padding, packed);
     return norms_.run(output, layer.norm, after);
   }
 

@@ -107,10 +107,15 @@ struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
 
 thread_local int64_t least_batch = 0;
 
+bool fits_packed(const at::Tensor& input, int64_t stride, int64_t padding,
+                 const PackedKernels& packed) {
+  return stride == 1 && padding == 1 && fits_conv3x3(input, packed.there);
+}
+
 at::Tensor gpu_convolution(const at::Tensor& input, const at::Tensor& weight,
                            int64_t stride, int64_t padding,
                            const PackedKernels& packed) {
-  return stride == 1 && padding == 1 && fits_conv3x3(input, packed.there)
+  return fits_packed(input, stride, padding, packed)
              ? PackedConvolution::apply(input, packed.there, packed.back)
              : at::conv2d(input, weight, {}, stride, padding);
 }
@@ -146,6 +151,12 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
   return input.is_cpu()
              ? Convolution::apply(input, weight, stride, padding)
              : filled_up_convolution(input, weight, stride, padding, packed);
+}
+
+bool is_own_convolution(const at::Tensor& input, int64_t stride,
+                        int64_t padding, const PackedKernels& packed) {
+  return packed.there.defined() && input.size(0) >= least_batch &&
+         fits_packed(input, stride, padding, packed);
 }
 
 LeastBatch::LeastBatch(int64_t images)

@@ -31,6 +31,10 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        int64_t stride, int64_t padding,
                        const PackedKernels& packed);
 
+// Whether that convolution takes the input as it is, not filled up.
+bool is_own_convolution(const at::Tensor& input, int64_t stride,
+                        int64_t padding, const PackedKernels& packed);
+
 // As long as one lives, its thread's convolutions on a GPU work on at least so
 // many images, black ones behind a smaller batch. A GPU's library makes plans
 // for every new size of a batch: too long for sizes that come once. May change

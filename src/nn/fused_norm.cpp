@@ -150,6 +150,14 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
   }
 };
 
+}  // namespace
+
+bool has_fused_norm(const at::Tensor& input) {
+  return input.is_cpu()
+             ? input.scalar_type() == at::kFloat && input.is_contiguous()
+             : has_norm_rows(input);
+}
+
 bool needs_graph(const at::Tensor& input, const NormVectors& vectors,
                  const AfterNorm& after) {
   const auto wanted = [](const at::Tensor& tensor) {
@@ -158,14 +166,6 @@ bool needs_graph(const at::Tensor& input, const NormVectors& vectors,
   return at::GradMode::is_enabled() &&
          (wanted(input) || wanted(after.residual) || wanted(vectors.scale) ||
           wanted(vectors.shift));
-}
-
-}  // namespace
-
-bool has_fused_norm(const at::Tensor& input) {
-  return input.is_cpu()
-             ? input.scalar_type() == at::kFloat && input.is_contiguous()
-             : has_norm_rows(input);
 }
 
 Fork fused_norm(const at::Tensor& input, const NormVectors& vectors,

@@ -10,6 +10,10 @@ namespace sotta {
 // with kernels for GPUs what those take.
 bool has_fused_norm(const at::Tensor& input);
 
+// Whether gradients flow back through such a norm layer.
+bool needs_graph(const at::Tensor& input, const NormVectors& vectors,
+                 const AfterNorm& after);
+
 // relu(batch_norm(input) + residual) as one pass over memory and one autograd
 // node; see norm_relu(). With `use_up` it writes its result, or the input's
 // gradient, over the input.

@@ -214,6 +214,23 @@ TEST_F(GpuWideForward, ThroughOurOwnConvolutionsIsTheCpus) {
   }
 }
 
+// Norm layers are part of the convolutions in front of them where these are
+// ours; in bf16 nothing is rounded between the two.
+TEST_F(GpuWideForward, PredictsWhatTheCpuDoes) {
+  const at::NoGradGuard no_gradients;
+  const auto logits = [](const Classifier& model, const at::Tensor& input) {
+    return model.forward(input, model.source(), NormStats::running())
+        .logits.cpu();
+  };
+  const at::Tensor input = wide_images();
+  const at::Tensor wanted = logits(*wide_network(at::kCPU), input);
+  for (const Precision precision : {Precision::kTf32, Precision::kBfloat16})
+    EXPECT_LT(difference(logits(*wide_network(gpu, {precision}), input.to(gpu)),
+                         wanted),
+              precision == Precision::kTf32 ? 3e-3 : 1e-2)
+        << to_text(precision);
+}
+
 TEST_F(GpuWideForward, IsTheEnginesOfTheGpu) {
   EXPECT_EQ(wide_network(gpu, {Precision::kTf32})->engine(), "cuda-sm90");
   EXPECT_EQ(wide_network(gpu)->engine(), "libtorch");

@@ -129,9 +129,9 @@ int most_shared_bytes(at::Device device) {
 
 // The limit is the kernel's, for all threads: one that does not depend on what
 // this launch needs.
-template <class Value, int kColumns, int kBlocks>
+template <class Value, Epilogue kEpilogue, int kColumns, int kBlocks>
 void launch(const Plan& plan, const at::Tensor& input) {
-  const auto kernel = convolve<Value, kColumns, kBlocks>;
+  const auto kernel = convolve<Value, kColumns, kBlocks, kEpilogue>;
   C10_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            most_shared_bytes(input.device())));
@@ -140,14 +140,55 @@ void launch(const Plan& plan, const at::Tensor& input) {
                kernel, plan.pass);
 }
 
-template <class Value>
+template <class Value, Epilogue kEpilogue>
 void launch(const Plan& plan, const at::Tensor& input) {
   if (plan.blocks == 1)
-    launch<Value, kPacked, 1>(plan, input);
+    launch<Value, kEpilogue, kPacked, 1>(plan, input);
   else if (plan.columns == kPacked)
-    launch<Value, kPacked, 2>(plan, input);
+    launch<Value, kEpilogue, kPacked, 2>(plan, input);
   else
-    launch<Value, kPacked / 2, 2>(plan, input);
+    launch<Value, kEpilogue, kPacked / 2, 2>(plan, input);
+}
+
+template <Epilogue kEpilogue>
+void launch(const Plan& plan, const at::Tensor& input) {
+  if (input.scalar_type() == at::kFloat)
+    launch<float, kEpilogue>(plan, input);
+  else
+    launch<__nv_bfloat16, kEpilogue>(plan, input);
+}
+
+at::Tensor empty_output(const at::Tensor& input, const Layer& layer) {
+  return at::empty({layer.images, layer.to, layer.height, layer.width},
+                   input.options(), at::MemoryFormat::ChannelsLast);
+}
+
+// All but the epilogue.
+Plan plan_for(const at::Tensor& input, const at::Tensor& packed,
+              const at::Tensor& output) {
+  const Layer layer = layer_of(input, packed);
+  Plan made = plan(layer, multiprocessors(input.device()),
+                   most_shared_bytes(input.device()));
+  require(made.pass.rows_ahead >= kFewestRows, "convolution",
+          "this GPU has too little shared memory");
+  made.pass.input = describe(input, layer, made.pass);
+  made.pass.kernels = static_cast<const char*>(packed.data_ptr());
+  made.pass.output = output.data_ptr();
+  return made;
+}
+
+// A thread reads four numbers at once.
+bool is_vector_for(const at::Tensor& vector, int64_t lanes, int64_t channels,
+                   at::Device device) {
+  return vector.defined() && vector.scalar_type() == at::kFloat &&
+         vector.device() == device && lanes_of(vector) == lanes &&
+         vector.numel() == lanes * channels && vector.stride(-1) == 1 &&
+         starts_on_16_bytes(vector) &&
+         (vector.dim() == 1 || vector.stride(0) % 4 == 0);
+}
+
+int64_t step_of(const at::Tensor& vectors) {
+  return vectors.dim() == 2 ? vectors.stride(0) : 0;
 }
 
 }  // namespace
@@ -181,21 +222,51 @@ bool fits_conv3x3(const at::Tensor& input, const at::Tensor& packed) {
 
 at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed) {
   const c10::cuda::CUDAGuard guard(input.device());
+  at::Tensor output = empty_output(input, layer_of(input, packed));
+  launch<Epilogue::kNone>(plan_for(input, packed, output), input);
+  return output;
+}
+
+bool fits_conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
+                       const NormBehind& norm) {
+  if (!fits_conv3x3(input, packed) || !norm.vectors.scale.defined())
+    return false;
   const Layer layer = layer_of(input, packed);
-  const at::Tensor output =
-      at::empty({layer.images, layer.to, layer.height, layer.width},
-                input.options(), at::MemoryFormat::ChannelsLast);
-  Plan made = plan(layer, multiprocessors(input.device()),
-                   most_shared_bytes(input.device()));
-  require(made.pass.rows_ahead >= kFewestRows, "convolution",
-          "this GPU has too little shared memory");
-  made.pass.input = describe(input, layer, made.pass);
-  made.pass.kernels = static_cast<const char*>(packed.data_ptr());
-  made.pass.output = output.data_ptr();
-  if (input.scalar_type() == at::kFloat)
-    launch<float>(made, input);
-  else
-    launch<__nv_bfloat16>(made, input);
+  const int64_t lanes = lanes_of(norm.vectors.scale);
+  const auto fits = [&](const at::Tensor& vector) {
+    return is_vector_for(vector, lanes, layer.to, input.device());
+  };
+  const auto& [scale, shift, mean, var, own_mean, own_var] = norm.vectors;
+  const at::Tensor& added = norm.residual;
+  return fits(scale) && fits(shift) && fits(mean) && fits(var) &&
+         step_of(scale) == step_of(shift) && step_of(mean) == step_of(var) &&
+         lanes > 0 && layer.images % lanes == 0 &&
+         layer.images / lanes % tiles_of(layer).tile_images == 0 &&
+         (!added.defined() ||
+          (added.sizes() == at::IntArrayRef({layer.images, layer.to,
+                                             layer.height, layer.width}) &&
+           added.scalar_type() == input.scalar_type() &&
+           added.device() == input.device() && starts_on_16_bytes(added) &&
+           added.is_contiguous(at::MemoryFormat::ChannelsLast)));
+}
+
+at::Tensor conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
+                        const NormBehind& norm) {
+  const c10::cuda::CUDAGuard guard(input.device());
+  at::Tensor output = empty_output(input, layer_of(input, packed));
+  Plan made = plan_for(input, packed, output);
+  const NormVectors& vectors = norm.vectors;
+  made.pass.norm = {
+      vectors.scale.data_ptr<float>(),
+      vectors.shift.data_ptr<float>(),
+      vectors.running_mean.data_ptr<float>(),
+      vectors.running_var.data_ptr<float>(),
+      step_of(vectors.scale),
+      step_of(vectors.running_mean),
+      static_cast<int>(input.size(0) / lanes_of(vectors.scale)),
+      norm.residual.defined() ? norm.residual.data_ptr() : nullptr,
+      norm.relu};
+  launch<Epilogue::kNorm>(made, input);
   return output;
 }
 

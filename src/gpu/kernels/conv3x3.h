@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "gpu/kernels/norm_pass.h"
+
 namespace sotta {
 
 // Our own 3x3 convolution with stride 1 and a border of one zero, for GPUs of
@@ -19,5 +21,23 @@ bool fits_conv3x3(const at::Tensor& input, const at::Tensor& packed);
 
 // Input [N, from, H, W], a pixel's channels side by side, as is what comes out.
 at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed);
+
+// What lies behind a convolution whose norm layer uses running averages, see
+// NormForward; of several lanes too.
+struct NormBehind {
+  NormVectors vectors;
+  at::Tensor residual;  // undefined: none
+  bool relu = true;
+};
+
+// Whether conv3x3_norm() takes these: as conv3x3(), and lanes of whole tiles of
+// images, 16 where pictures are 4x4, four where they are 8x8.
+bool fits_conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
+                       const NormBehind& norm);
+
+// relu(norm(conv3x3(input)) + residual) in the convolution's epilogue: sums are
+// normalised before they are rounded to the output's type.
+at::Tensor conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
+                        const NormBehind& norm);
 
 }  // namespace sotta

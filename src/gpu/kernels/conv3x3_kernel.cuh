@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "gpu/kernels/conv3x3_epilogue.cuh"
+#include "gpu/kernels/conv3x3_tile.cuh"
 #include "gpu/kernels/early_launch.cuh"
 #include "gpu/kernels/hopper.cuh"
 
@@ -13,62 +15,11 @@
 
 namespace sotta::conv_tiles {
 
-constexpr int kPixels = 256;
-constexpr int kPacked = 64;  // channels of the output in a packed block
-constexpr int kLine = 128;   // bytes of a pixel in shared memory: one chunk
-constexpr int kPatches = 4;  // of 64 pixels
-constexpr int kGroup = 128;  // threads that multiply together
-constexpr int kGroups = 2;   // of two patches each
-constexpr int kThreads = kGroups * kGroup + 32;  // one warp copies
-constexpr int kBoxesAhead = 2;
-constexpr int kFewestRows = 3, kMostRows = 12;  // of kernels, ahead
-
-// Where the pixels of a tile lie, in lines of its box in shared memory and in
-// pixels of the output. A patch is eight groups of eight pixels.
-struct TileShape {
-  int box_bytes;        // of a whole number of 1024 bytes at least
-  int patch[kPatches];  // its first pixel, from the tile's
-  int group;            // from a group to the next
-  int tap_row, tap_column;
-  int out_patch[kPatches];
-  int out_pixel, out_group, out_two_groups;
-};
-
-struct ConvPass {
-  CUtensorMap input;
-  const char* kernels;  // packed
-  void* output;
-  TileShape shape;
-  int tiles;
-  int columns;      // tiles side by side for the output's channels
-  int chunks;       // of the input's channels, for each block
-  int rows_ahead;   // of kernels, that shared memory has room for: kFewestRows
-                    // at least, or blocks would wait for ever
-  bool keeps_rows;  // all that a block ever needs
-  int tiles_across, tiles_down;  // in an image
-  int tile_side, tile_images;
-  int height, width, channels;  // of the output
-  bool images_first;            // in the box: behind the channels come images
-};
-
 __host__ __device__ constexpr int row_bytes(int columns) {
   return 3 * columns * kLine;  // the kernels of a row of taps
 }
 __host__ __device__ constexpr int box_step(int bytes) {
   return (bytes + 1023) / 1024 * 1024;
-}
-
-struct Place {
-  int x, y, image, column;
-};
-
-__device__ inline Place place_of(const ConvPass& pass, int tile) {
-  const int spot = tile / pass.columns;
-  const int image = spot / (pass.tiles_across * pass.tiles_down);
-  const int within = spot % (pass.tiles_across * pass.tiles_down);
-  return {within % pass.tiles_across * pass.tile_side,
-          within / pass.tiles_across * pass.tile_side, image * pass.tile_images,
-          tile % pass.columns};
 }
 
 // A ring of buffers: which one, and the parity of its round.
@@ -89,6 +40,19 @@ struct Shared {
   char* rows;
   uint64_t *box_full, *box_free, *row_full, *row_free;
 };
+
+__device__ inline void make_barriers(const ConvPass& pass,
+                                     const Shared& shared) {
+  for (int i = 0; i < kBoxesAhead; ++i) {
+    hopper::make_barrier(&shared.box_full[i], 1);
+    hopper::make_barrier(&shared.box_free[i], kGroups);
+  }
+  for (int i = 0; i < pass.rows_ahead; ++i) {
+    hopper::make_barrier(&shared.row_full[i], 1);
+    hopper::make_barrier(&shared.row_free[i], kGroups);
+  }
+  hopper::show_barriers();
+}
 
 // Which tiles a block makes, and of which chunks.
 struct Share {
@@ -158,11 +122,6 @@ __device__ void copy_tiles(const ConvPass& pass, const Shared& shared,
     }
   }
 }
-
-template <int kColumns>
-struct Sums {
-  float patch[2][kColumns / 2];
-};
 
 template <int kColumns>
 __device__ void keep_in_order(Sums<kColumns>& sums) {
@@ -251,46 +210,8 @@ __device__ void exchange(float* room, int rank, int group,
       sums.patch[k / kSums][k % kSums] += slot[k * kGroup];
 }
 
-// 16 bytes of channels side by side, which pack() puts into the columns
-// that a thread has.
-__device__ inline void store(float* to, const float* sums) {
-  *reinterpret_cast<float4*>(to) =
-      make_float4(sums[0], sums[1], sums[4], sums[5]);
-}
-__device__ inline void store(__nv_bfloat16* to, const float* sums) {
-  union {
-    __nv_bfloat162 pairs[4];
-    uint4 bytes;
-  } line;
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    line.pairs[i] = __floats2bfloat162_rn(sums[4 * i], sums[4 * i + 1]);
-  *reinterpret_cast<uint4*>(to) = line.bytes;
-}
-
-template <class Value, int kColumns>
-__device__ void write_patch(const ConvPass& pass, const Place& at, int patch,
-                            const float (&sums)[kColumns / 2]) {
-  constexpr int kWide = 16 / sizeof(Value);
-  const int warp = threadIdx.x % kGroup / 32, lane = threadIdx.x % 32;
-  const int first = (at.image * pass.height + at.y) * pass.width + at.x +
-                    pass.shape.out_patch[patch] +
-                    warp * pass.shape.out_two_groups +
-                    lane / 4 * pass.shape.out_pixel;
-  Value* to = static_cast<Value*>(pass.output) +
-              static_cast<int64_t>(first) * pass.channels +
-              at.column * kColumns + lane % 4 * kWide;
-  Value* below =
-      to + static_cast<int64_t>(pass.shape.out_group) * pass.channels;
-#pragma unroll
-  for (int i = 0; i < kColumns / 4 / kWide; ++i) {
-    store(to + i * 4 * kWide, sums + i * 2 * kWide);
-    store(below + i * 4 * kWide, sums + i * 2 * kWide + 2);
-  }
-}
-
 // Clusters of `kBlocks` share the input's channels of a tile.
-template <class Value, int kColumns, int kBlocks>
+template <class Value, int kColumns, int kBlocks, Epilogue kEpilogue>
 __global__ void __launch_bounds__(kThreads, 1)
     convolve(const __grid_constant__ ConvPass pass) {
 #if __CUDA_ARCH__ == 900 && defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -302,17 +223,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                          barriers + kBoxesAhead,
                          barriers + 2 * kBoxesAhead,
                          barriers + 2 * kBoxesAhead + kMostRows};
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kBoxesAhead; ++i) {
-      hopper::make_barrier(&shared.box_full[i], 1);
-      hopper::make_barrier(&shared.box_free[i], kGroups);
-    }
-    for (int i = 0; i < pass.rows_ahead; ++i) {
-      hopper::make_barrier(&shared.row_full[i], 1);
-      hopper::make_barrier(&shared.row_free[i], kGroups);
-    }
-    hopper::show_barriers();
-  }
+  if (threadIdx.x == 0) make_barriers(pass, shared);
   __syncthreads();
   let_next_begin();
 
@@ -325,21 +236,33 @@ __global__ void __launch_bounds__(kThreads, 1)
     copy_tiles<Value, kColumns>(pass, shared, share);
   if (kBlocks == 1 && group == kGroups) return;
 
+  const bool writes = kBlocks > 1 ? group == rank : group < kGroups;
   Reader reader;
   for (int tile = share.first; tile < pass.tiles; tile += share.step) {
+    const Place at = place_of(pass, tile);
     Sums<kColumns> sums = {};
+    [[maybe_unused]] Residual<Value, kColumns> residual;
+    // Where blocks exchange sums, registers are scarce.
+    constexpr bool kReadsEarly = kBlocks == 1;
+    if constexpr (kEpilogue == Epilogue::kNorm && kReadsEarly) {
+      wait_for_kernels();
+      residual = read_residual<Value, kColumns>(pass, at, group);
+    }
     if (group < kGroups)
       sum_tile<Value, kColumns>(pass, shared, group, reader, sums);
     if (kBlocks > 1) {
       __syncwarp();
       exchange<kColumns>(reinterpret_cast<float*>(memory), rank, group, sums);
     }
-    if (kBlocks > 1 ? group != rank : group == kGroups) continue;
+    if (!writes) continue;
     wait_for_kernels();
+    if constexpr (kEpilogue == Epilogue::kNorm && !kReadsEarly)
+      residual = read_residual<Value, kColumns>(pass, at, group);
+    if constexpr (kEpilogue == Epilogue::kNorm)
+      normalise<Value, kColumns>(pass, at, residual, sums);
 #pragma unroll
     for (int p = 0; p < 2; ++p)
-      write_patch<Value, kColumns>(pass, place_of(pass, tile), 2 * group + p,
-                                   sums.patch[p]);
+      write_patch<Value, kColumns>(pass, at, 2 * group + p, sums.patch[p]);
   }
 #else
   __trap();  // the host asks the device first
@@ -362,7 +285,7 @@ __device__ inline __nv_bfloat16 rounded(__nv_bfloat16 value) {
 // puts 16 bytes side by side into one thread.
 template <class Value>
 __global__ void pack(const Value* kernels, Value* packed, int to, int from) {
-  constexpr int kWide = 16 / sizeof(Value), kChunk = kLine / sizeof(Value);
+  constexpr int kChunk = kLine / sizeof(Value), kWide = 16 / sizeof(Value);
   const int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
   if (i >= int64_t{to} * from * 9) return;
   const int tap = i % 9, in = i / 9 % from, out = i / 9 / from;

@@ -3,6 +3,14 @@
 #include "gpu/kernels/conv3x3.h"
 
 namespace sotta {
+namespace {
+
+[[noreturn]] void refuse() {
+  fail(ErrorKind::kUnsupported, "convolution",
+       "this build has no kernels of its own for GPUs");
+}
+
+}  // namespace
 
 at::Tensor pack_kernels(const at::Tensor& /*kernels*/) {
   return {};
@@ -13,8 +21,19 @@ bool fits_conv3x3(const at::Tensor& /*input*/, const at::Tensor& /*packed*/) {
 }
 
 at::Tensor conv3x3(const at::Tensor& /*input*/, const at::Tensor& /*packed*/) {
-  fail(ErrorKind::kUnsupported, "convolution",
-       "this build has no kernels of its own for GPUs");
+  refuse();
+}
+
+bool fits_conv3x3_norm(const at::Tensor& /*input*/,
+                       const at::Tensor& /*packed*/,
+                       const NormBehind& /*norm*/) {
+  return false;
+}
+
+at::Tensor conv3x3_norm(const at::Tensor& /*input*/,
+                        const at::Tensor& /*packed*/,
+                        const NormBehind& /*norm*/) {
+  refuse();
 }
 
 }  // namespace sotta

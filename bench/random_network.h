@@ -9,12 +9,15 @@
 
 namespace sotta::bench {
 
-// A network of this name for ten classes of colour images, with random weights:
-// as fast as a trained one.
-inline std::unique_ptr<Classifier> random_network(const std::string& name) {
-  const ResNetSpec spec = named_resnet(name, 10);
-  return make_resnet(spec, random_resnet_state(spec, Rng(0)),
-                     {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}});
+// A network of this name for colour images, with random weights: as fast as a
+// trained one.
+inline std::unique_ptr<Classifier> random_network(
+    const std::string& name, int64_t classes = 10,
+    at::Device device = at::Device(at::kCPU),
+    const DeviceSettings& settings = {}) {
+  const ResNetSpec spec = named_resnet(name, classes);
+  return make_resnet(spec, random_resnet_state(spec, Rng(0)).to(device),
+                     {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}, settings);
 }
 
 }  // namespace sotta::bench

@@ -41,7 +41,7 @@ class ResNet18(nn.Module):
 
     def forward(self, x):
         x = F.relu(self.bn1(self.conv1((x - 0.47) / 0.25)), inplace=True)
-        return self.fc(self.blocks(x).mean((2, 3)))
+        return self.fc(self.blocks(x).mean((2, 3))).float()
 
 
 def entropy(logits):
@@ -60,9 +60,10 @@ def norm_parameters(model):
 
 
 def sotta_window(model, parameters, optimiser, images):
+    """Predicts the images and adapts on them; the prediction's logits."""
     model.eval()
     with torch.no_grad():
-        model(images)
+        logits = model(images)
     model.train()
     entropy(model(images)).backward()
     with torch.no_grad():
@@ -77,6 +78,7 @@ def sotta_window(model, parameters, optimiser, images):
             p -= step
     optimiser.step()
     optimiser.zero_grad()
+    return logits
 
 
 def main():

@@ -16,3 +16,9 @@ for program in build/release/bin/*_bench; do
   fi
   "$program" --benchmark_filter="$filter"
 done
+if [ -x build/release/bin/engine_worker ]; then
+  # PyTorch may not be there: it is left out then.
+  python3 bench/engine_bench.py --threads 1 --rounds 1 --pieces its --images 4 --engines 'fused,fused low-memory' |
+    tee build/engine_bench.txt
+  [ "$(grep -c '^| .* window, fused' build/engine_bench.txt)" -eq 4 ]
+fi

@@ -254,7 +254,10 @@ WorkbenchOptions workbench_of(const BenchFlags& flags,
   WorkbenchOptions options;
   options.lanes = lanes_of(flags, cells, threads);
   options.threads_for_lanes = std::max<int64_t>(1, threads / flags.jobs);
-  use_threads(std::max<int64_t>(1, threads / (flags.jobs * options.lanes)));
+  // On a GPU threads do not compute for lanes: they prepare images.
+  const bool divides = parse_device(flags.device).is_cpu();
+  const int64_t sharers = flags.jobs * (divides ? options.lanes : 1);
+  use_threads(std::max<int64_t>(1, threads / sharers));
   options.data_root = data_root(flags.data);
   options.device = parse_device(flags.device);
   options.engine = flags.engine;

@@ -1,7 +1,9 @@
 // The kinds of Epilogue as functors that a kernel calls for vectors of
 // channels:
 //
-//   begin(channel)       loads the vectors of channels channel .. + kLanes
+//   begin(channel)       loads the vectors of channels channel .. + kLanes; of
+//                        lanes (Epilogue::images_per_lane) with the offset of
+//                        the lane's vectors added
 //   operator()(offset, value)   for at most kOutputsPerSum pixels: stores at
 //                        out + offset, adds to float sums in registers
 //   end(channel)         adds these sums to the double sums in memory

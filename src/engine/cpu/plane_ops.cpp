@@ -64,12 +64,12 @@ void pad(const Prologue& prologue, const ActivationShape& shape, Range images,
 
 // Applies the epilogue at these offsets, all of one vector of channels.
 template <class Output>
-HWY_INLINE void apply_to_plane(Output& output, int64_t channel, Range offsets,
-                               const float* values) {
+HWY_INLINE void apply_to_plane(Output& output, int64_t vectors, int64_t channel,
+                               Range offsets, const float* values) {
   constexpr int64_t kPart = kOutputsPerSum * kChannelBlock;
   for (int64_t first = offsets.begin; first < offsets.end; first += kPart) {
     const int64_t end = HWY_MIN(first + kPart, offsets.end);
-    output.begin(channel);
+    output.begin(vectors + channel);
     for (int64_t o = first; o < end; o += kChannelBlock)
       output(o, load(values + o));
     output.end(channel);
@@ -84,7 +84,8 @@ void apply(const Epilogue& epilogue, const ActivationShape& shape, Range images,
            c += kLanes) {
         const int64_t start = c / kChannelBlock * shape.plane_size() +
                               c % kChannelBlock + n * shape.image_size();
-        apply_to_plane(output, c, {start, start + shape.plane_size()},
+        apply_to_plane(output, epilogue.vectors_of(n), c,
+                       {start, start + shape.plane_size()},
                        values - images.begin * shape.image_size());
       }
   });

@@ -63,6 +63,16 @@ struct Epilogue {
   // [kSumRows][channels]; the sums are added to what is there.
   double* sums = nullptr;
   int64_t channels = 0;
+
+  // Of kNormRelu and kNormAddRelu: so many images have vectors of their own,
+  // the next as many those behind them, [lanes][channels]. 0: all have the
+  // same.
+  int64_t images_per_lane = 0;
+
+  // Where an image's vectors begin, from where those of the first do.
+  int64_t vectors_of(int64_t image) const {
+    return images_per_lane == 0 ? 0 : image / images_per_lane * channels;
+  }
 };
 
 // A ReLU's mask has one bit per number, in kMaskBytes for one pixel's block of

@@ -26,6 +26,10 @@ struct NetworkInput {
   NormStats stats;
   float* batch_mean = nullptr;  // written with batch or blended statistics
   float* batch_var = nullptr;
+
+  // Of infer(): as many batches of count / lanes images, each with vectors of
+  // its own, which lie one lane's behind another's.
+  int64_t lanes = 1;
 };
 
 struct NetworkGradients {

@@ -7,6 +7,7 @@
 //                by image before the next block's first convolution reads it.
 //   inference    epilogue: norm, ReLU and residual sum; no prologue.
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "engine/cpu/max_pool.h"
@@ -68,7 +69,10 @@ class Network::ForwardPass : public Network::PassContext {
   //
   //   | block input, then its output | shortcut | inside 1 | inside 2 | ..
   void infer(float* features) const {
-    use_running();
+    if (has_lanes())
+      use_running_of_lanes();
+    else
+      use_running();
     infer_stem();
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       infer_block(i);
@@ -88,6 +92,55 @@ class Network::ForwardPass : public Network::PassContext {
   void use_running() const {
     for (size_t i = 0; i < network_.norms_.size(); ++i)
       state(i).use_running(norm_pointers(i));
+  }
+
+  bool has_lanes() const { return input_.lanes > 1; }
+
+  // Factors and offsets of all lanes.
+  void use_running_of_lanes() const {
+    const size_t norms = network_.norms_.size();
+    space_.lane_norms.resize(norms);
+    const NormLayer& last = network_.norms_.back();
+    const int64_t all_channels = last.offset + last.channels;
+    for (size_t i = 0; i < norms; ++i) {
+      Workspace::LaneVectors& vectors = space_.lane_norms[i];
+      const int64_t channels = state(i).channels();
+      ensure_size(vectors.factor, input_.lanes * channels);
+      ensure_size(vectors.offset, input_.lanes * channels);
+      NormPointers pointers = norm_pointers(i);
+      for (int64_t lane = 0; lane < input_.lanes; ++lane) {
+        state(i).use_running(pointers);
+        std::copy_n(state(i).factor(), channels,
+                    vectors.factor.data() + lane * channels);
+        std::copy_n(state(i).offset(), channels,
+                    vectors.offset.data() + lane * channels);
+        pointers.scale += 2 * all_channels;
+        pointers.shift += 2 * all_channels;
+        pointers.running_mean += all_channels;
+        pointers.running_var += all_channels;
+      }
+    }
+  }
+
+  // A norm layer's vectors in infer(), of all lanes.
+  const float* factors(size_t norm) const {
+    return has_lanes() ? space_.lane_norms[norm].factor.data()
+                       : state(norm).factor();
+  }
+  const float* offsets(size_t norm) const {
+    return has_lanes() ? space_.lane_norms[norm].offset.data()
+                       : state(norm).offset();
+  }
+  const float* block_offsets(const Block& block) const {
+    if (!has_lanes()) return block_offset(block);
+    const float* own = offsets(block.end());
+    if (!block.shortcut) return own;
+    const float* other = offsets(block.shortcut->norm);
+    const int64_t count = input_.lanes * state(block.end()).channels();
+    ensure_size(space_.lane_block_offset, count);
+    std::transform(own, own + count, other, space_.lane_block_offset.data(),
+                   std::plus<>());
+    return space_.lane_block_offset.data();
   }
 
   // Whether the stem's pre-norm activations and their sums are those of the
@@ -279,8 +332,9 @@ class Network::ForwardPass : public Network::PassContext {
     Epilogue epilogue;
     epilogue.kind = Epilogue::Kind::kNormRelu;
     epilogue.out = out;
-    epilogue.scale = state(norm).factor();
-    epilogue.shift = state(norm).offset();
+    epilogue.scale = factors(norm);
+    epilogue.shift = offsets(norm);
+    if (has_lanes()) epilogue.images_per_lane = input_.count / input_.lanes;
     return epilogue;
   }
 
@@ -289,10 +343,9 @@ class Network::ForwardPass : public Network::PassContext {
                                   const float* shortcut) const {
     Epilogue epilogue = norm_relu_epilogue(block.end(), inference_buffer());
     epilogue.kind = Epilogue::Kind::kNormAddRelu;
-    epilogue.shift = block_offset(block);
+    epilogue.shift = block_offsets(block);
     epilogue.addend = block.shortcut ? shortcut : inference_buffer();
-    if (block.shortcut)
-      epilogue.addend_scale = state(block.shortcut->norm).factor();
+    if (block.shortcut) epilogue.addend_scale = factors(block.shortcut->norm);
     return epilogue;
   }
 

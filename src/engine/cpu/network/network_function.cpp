@@ -8,6 +8,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/stack.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "sotta/core/error.h"
@@ -135,10 +136,14 @@ struct NetworkFunction : torch::autograd::Function<NetworkFunction> {
   }
 };
 
+// The vectors of several lanes lie in rows.
 at::Tensor infer(const std::shared_ptr<RunnableNetwork>& network,
-                 const PassTensors& tensors) {
+                 const PassTensors& tensors, int64_t lanes = 1) {
   const int64_t count = tensors.images.size(0);
-  const int64_t part = std::min(count, inference_images(tensors.images));
+  const int64_t per_lane = count / lanes;
+  int64_t part = std::min(count, inference_images(tensors.images));
+  if (lanes > 1)  // whole lanes
+    part = std::max<int64_t>(1, part / per_lane) * per_lane;
   const WorkspaceLease lease(network, tensors.images, part);
   const int64_t features = lease.network().features();
   at::Tensor result = at::empty({count, features}, tensors.images.options());
@@ -147,6 +152,13 @@ at::Tensor infer(const std::shared_ptr<RunnableNetwork>& network,
     input.images =
         tensors.images.data_ptr<float>() + first * tensors.images.stride(0);
     input.count = std::min(part, count - first);
+    if (lanes > 1) {
+      const int64_t lane = first / per_lane;
+      input.lanes = input.count / per_lane;
+      input.affine = tensors.affine[lane].data_ptr<float>();
+      input.running_mean = tensors.running_mean[lane].data_ptr<float>();
+      input.running_var = tensors.running_var[lane].data_ptr<float>();
+    }
     lease.network().infer(input, at::get_num_threads(), lease.space(),
                           result.data_ptr<float>() + first * features);
   }
@@ -165,7 +177,27 @@ at::Tensor forward_only(const std::shared_ptr<RunnableNetwork>& network,
   return result;
 }
 
+at::Tensor stacked(const std::vector<ModelState>& states,
+                   at::Tensor ModelState::*vector) {
+  std::vector<at::Tensor> all;
+  for (const ModelState& state : states)
+    all.push_back((state.*vector).detach());
+  return at::stack(all);
+}
+
 }  // namespace
+
+at::Tensor infer_lanes(const std::shared_ptr<RunnableNetwork>& network,
+                       const at::Tensor& images,
+                       const std::vector<ModelState>& states) {
+  const PassTensors tensors{images.detach().contiguous(),
+                            stacked(states, &ModelState::affine),
+                            stacked(states, &ModelState::running_mean),
+                            stacked(states, &ModelState::running_var),
+                            {},
+                            {}};
+  return infer(network, tensors, static_cast<int64_t>(states.size()));
+}
 
 FeatureResult run_network(const std::shared_ptr<RunnableNetwork>& network,
                           const at::Tensor& images, const ModelState& state,

@@ -38,4 +38,11 @@ FeatureResult run_network(const std::shared_ptr<RunnableNetwork>& network,
                           const at::Tensor& images, const ModelState& state,
                           NormStats stats);
 
+// The features of several lanes, as many images [n, C, H, W] of each one behind
+// another's, with running statistics and without gradients; with the bits that
+// run_network() gives for each.
+at::Tensor infer_lanes(const std::shared_ptr<RunnableNetwork>& network,
+                       const at::Tensor& images,
+                       const std::vector<ModelState>& states);
+
 }  // namespace sotta::engine

@@ -45,6 +45,13 @@ struct Workspace {
   Buffer<uint8_t> argmax;
 
   FloatBuffer block_offset;  // of a block's two norm layers together
+
+  // Of an inference of several lanes, [lanes][channels] each.
+  struct LaneVectors {
+    FloatBuffer factor, offset;
+  };
+  std::vector<LaneVectors> lane_norms;  // by norm layer
+  FloatBuffer lane_block_offset;
   PartialSums sums, shortcut_sums;
   StemCache stem;
   std::vector<DirectLayer::Geometry> geometry;  // by norm layer

@@ -67,9 +67,19 @@ HWY_INLINE void transform_output_block(Output epilogue,
       products +
       (channel - panel.begin) / kChannelBlock * tiles.size() * kChannelBlock +
       channel % kChannelBlock;
-  for (int64_t first = tiles.begin; first < tiles.end; first += kTiles) {
-    epilogue.begin(channel);
-    const int64_t last = HWY_MIN(first + kTiles, tiles.end);
+  const int64_t per_lane =
+      epilogue.args.images_per_lane *
+      tiles_per_image(shape, output_step(Transform::kTiling));
+  for (int64_t first = tiles.begin, last = first; first < tiles.end;
+       first = last) {
+    last = HWY_MIN(first + kTiles, tiles.end);
+    int64_t vectors = 0;
+    if (per_lane > 0) {
+      const int64_t lane = first / per_lane;
+      last = HWY_MIN(last, (lane + 1) * per_lane);
+      vectors = lane * shape.channels;
+    }
+    epilogue.begin(vectors + channel);
     for (int64_t t = first; t < last; ++t) {
       const TileOrigin origin(shape, output_step(Transform::kTiling), t);
       const int64_t corner =

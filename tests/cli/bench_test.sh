@@ -24,6 +24,14 @@ run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out jobs -
 expect_code 0
 expect_output '8 of 8 cells recorded'
 [ "$(grep -c '"threads":1,' jobs/records.jsonl)" = 8 ] || give_up 'expected a thread for each job'
+for lanes in 1 3; do
+  run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out lanes$lanes --lanes $lanes
+  expect_code 0
+  expect_output '8 of 8 cells recorded'
+done
+run bench --method source --out lanes --lanes many
+expect_code 2
+expect_error '--lanes: expected a whole number, got "many"'
 for i in 0 1; do
   run bench --method source,sotta --scenario benign,noise --seeds 0,1 --out shards --shard $i/2
   expect_code 0
@@ -32,6 +40,9 @@ done
 expect_file shards/records-shard1of2.jsonl
 results runs >whole.txt
 results jobs | cmp - whole.txt || give_up 'expected the same results with --jobs 3'
+for lanes in 1 3; do
+  results lanes$lanes | cmp - whole.txt || give_up "expected the same results with --lanes $lanes"
+done
 results shards | cmp - whole.txt || give_up 'expected the same results of both shards'
 
 # Killed on the way, however often: the same in the end.

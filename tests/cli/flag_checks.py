@@ -58,7 +58,7 @@ DEFAULTS = {
     "convert": "",
     "bench": MODEL + "--scenario all --corruption all --seeds 0 --preset clean --foreign-count -1 --foreign-share 0 --burst 0 "
              "--limit 0 --order shuffled --concentration 0.1 --severity 5 --corruption-seed 0 --window 64 --whole-windows 0 "
-             "--read-ahead 256 --out runs --cuda-graphs 0 --tune 0 --jobs 1 --lost-after 30",
+             "--read-ahead 256 --out runs --cuda-graphs 0 --tune 0 --jobs 1 --lanes auto --lost-after 30",
     "report": "--format md,tex,csv,html,svg",
     "info": "",
 }

@@ -25,6 +25,10 @@ refuses demo --data tiny --out out --threads 100000
 refuses bench "${data[@]}" --model "$model" --method source --out out --threads 100000
 expected=1
 refuses bench "${data[@]}" --model "$model" --method source --out out --jobs 100000
+most_threads=$most most=256
+refuses bench "${data[@]}" --model "$model" --method source --out out --lanes 100000
+refuses bench "${data[@]}" --model "$model" --method source --out out --lanes 0
+most=$most_threads
 run sotta eval "${data[@]}" --model "$model" --limit 4 --threads "$most" --json
 expect_code 0
 [ "$(json_field threads)" = "$most" ] || give_up "expected $most threads"

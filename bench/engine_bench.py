@@ -17,12 +17,14 @@ comes from --python. OMP_WAIT_POLICY is passive for all but peers with the word
 spinning: the published loop's many small steps lose most of their time to
 spinning threads otherwise. Fresh processes of ours for every number of threads; a
 peer changes its number of threads, and takes its time to compile before it is
-pinned and timed. A peer that fails or exceeds --limit is left out with a word.
+pinned and timed. What fails or exceeds --limit is left out with a word; it
+is an error if that is an engine.
 """
 import argparse
 import json
 import os
 import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -178,9 +180,8 @@ class Bench:
             print(f"{name}: {worker.says}", flush=True)
         return worker
 
-    def rounds(self, workers):
-        """Costs by worker and piece, round by round: first to last, then last to first."""
-        costs = {}
+    def rounds(self, workers, costs):
+        """Adds costs by worker and piece, round by round: first to last, then last to first."""
         end = time.monotonic() + self.options.seconds if self.options.seconds else None
         for number in range(self.options.rounds):
             if end and number >= 3 and time.monotonic() > end:
@@ -192,7 +193,6 @@ class Bench:
                     answer = self.ask(workers, name, piece)
                     if answer:
                         costs.setdefault((name, piece), []).append(answer)
-        return costs
 
     def ask(self, workers, name, question):
         """Its answer; of a worker that fails none, then and later."""
@@ -216,16 +216,19 @@ class Bench:
             worker = self.start_engine(name, cores)
             if worker:
                 workers[name] = worker
-        costs = self.rounds(workers)
-        memory = {name: self.ask(workers, name, "m") for name in list(workers)}
+        costs, memory = {}, {}
+        try:
+            self.rounds(workers, costs)
+            memory.update((name, self.ask(workers, name, "m")) for name in list(workers))
+        finally:
+            self.results.append({
+                "threads": count, "cores": cores, "memory_kb": memory,
+                "seconds": [{"worker": name, "piece": piece, "wall": [cost[0] for cost in found],
+                             "cpu": [cost[1] for cost in found]}
+                            for (name, piece), found in costs.items()]})
         for name, worker in workers.items():
             if name not in self.peers:
                 worker.end()
-        self.results.append({
-            "threads": count, "cores": cores, "memory_kb": memory,
-            "seconds": [{"worker": name, "piece": piece, "wall": [cost[0] for cost in found],
-                         "cpu": [cost[1] for cost in found]}
-                        for (name, piece), found in costs.items()]})
 
     def save(self):
         if not self.options.json:
@@ -333,8 +336,8 @@ def parse(arguments):
     options.threads = [int(count) for count in (options.threads or str(cores)).split(",")]
     if not all(0 < count <= cores for count in options.threads):
         parser.error(f"--threads: expected numbers from 1 to {cores}")
-    options.engines = options.engines.split(",")
-    options.peers = options.peers.split(",")
+    options.engines = [name for name in options.engines.split(",") if name]
+    options.peers = [name for name in options.peers.split(",") if name]
     return options
 
 
@@ -348,15 +351,20 @@ def main():
     print(f"{options.network}, {options.images} images of {options.side}x{options.side}, "
           f"{options.device}, {options.precision}", flush=True)
     bench = Bench(options)
-    for count in options.threads:
-        bench.measure(count)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended before its time"))
+    try:
+        for count in options.threads:
+            bench.measure(count)
+            bench.save()  # what is there, whatever comes
+            show(bench.results[-1], options.pieces, options.engines, options.peers)
+            show_memory(bench.results[-1], bench.gpu_memory)
+    finally:
         bench.save()
-        show(bench.results[-1], options.pieces, options.engines, options.peers)
-        show_memory(bench.results[-1], bench.gpu_memory)
-    print("\n" + table(bench.results, options.pieces, options.engines, options.peers), flush=True)
+        print("\n" + table(bench.results, options.pieces, options.engines, options.peers), flush=True)
     for peer in bench.peers.values():
         peer.end()
+    return 1 if any(name in bench.left_out for name in options.engines) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

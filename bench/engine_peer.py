@@ -5,9 +5,10 @@
 usage: engine_peer.py [compiled] [bf16] [tuned] [spinning] [network=resnet18] [classes=10]
                       [images=64] [side=32] [device=cpu] [precision=fp32]
 
-compiled: torch.compile, which the first run of a piece waits for; inference with
-its constants folded (freezing), as no window changes that network. bf16: weights
-and activations of convolutions in bfloat16. tuned: cuDNN's fastest algorithms.
+compiled: torch.compile, which the first run of a piece waits for; its code takes
+the number of threads when it runs, so that another number need not compile all
+anew. Inference has its constants folded (freezing), as no window changes that
+network. bf16: weights and activations of convolutions in bfloat16. tuned: cuDNN's fastest algorithms.
 spinning is for engine_bench.py."""
 import copy
 import os
@@ -74,15 +75,31 @@ class Peer:
         if self.device.type == "cuda":
             self.bytes = self.bytes.pin_memory()
         self.ready = self.converted()
-        self.set_threads(len(os.sched_getaffinity(0)))
+        self.set_threads(1)
 
     def set_threads(self, count):
         torch.set_num_threads(count)
-        self.model = self.frozen = self.plain
+        self.model, self.inference = self.plain, None
         if self.compiled:
-            torch._dynamo.reset()  # kernels are compiled for a number of threads
+            from torch._inductor import config  # PyTorch 2
+            config.cpp.dynamic_threads = True
+            torch.compiler.reset()  # what is compiled counts on the number of threads
             self.model = torch.compile(self.plain)
-            self.frozen = torch.compile(copy.deepcopy(self.plain), options={"freezing": True})
+
+    def make_inference(self):
+        """The network as it is now, for predictions alone."""
+        if not self.compiled:
+            return lambda images: self.plain.eval()(images)
+        from torch._inductor import config
+        fixed = copy.deepcopy(self.plain).eval().requires_grad_(False)
+        frozen = torch.compile(lambda images: fixed(images))
+        try:
+            with config.patch(freezing=True):
+                frozen(self.images())
+            return frozen
+        except Exception as error:
+            print("inference without freezing:", one_line(error), file=sys.stderr)
+            return lambda images: self.model.eval()(images)
 
     def converted(self):
         return self.bytes.to(self.device, non_blocking=True).to(self.type) / 255
@@ -92,16 +109,9 @@ class Peer:
         return self.converted() if self.device.type == "cuda" else self.ready
 
     def predict(self):
-        self.frozen.eval()
         with torch.no_grad():
-            try:
-                return self.frozen(self.images())
-            except Exception as error:
-                if self.frozen is self.model:
-                    raise
-                print("inference without freezing:", one_line(error), file=sys.stderr)
-                self.frozen = self.model.eval()
-                return self.model(self.images())
+            self.inference = self.inference or self.make_inference()
+            return self.inference(self.images())
 
     def tent(self):
         self.model.train()

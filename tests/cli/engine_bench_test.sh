@@ -60,6 +60,11 @@ expect_output 'left out: broken: no compiler'
 expect_output 'left out: fragile: ended with 3'
 expect_output '12.00 (8.00 to 16.00)'
 
+# So is an engine, and that is an error.
+bench --peers eager --engines broken
+expect_code 1
+expect_output 'left out: broken: no compiler'
+
 run python3 "$SOTTA_ROOT/bench/engine_bench.py" --threads 0
 expect_code 2
 expect_error '--threads: expected numbers from 1 to'

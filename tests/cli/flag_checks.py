@@ -381,6 +381,13 @@ def models_of_seeds(fix):
         expect((record["model"], record["threads"], record["engine"]), (f"net{record['seed']}.safetensors", 1, "libtorch"), "of the record")
 
 
+@check("bench", "--lanes")
+def threads_of_lanes(fix):
+    for lanes, threads in (1, 4), (2, 2), (4, 1):
+        cells(fix, "--method", "source,bn_stats", "--scenario", "benign,noise", "--threads", 4, "--lanes", lanes, "--out", f"lanes{lanes}")
+        expect([record["threads"] for record in lines(f"lanes{lanes}/records.jsonl")], [threads] * 4, f"threads of {lanes} lanes")
+
+
 @check("bench", "--dataset --corruption --severity --corruption-seed --method --jobs")
 def accuracy_of_cells(fix):
     text = cells(fix, "--method", "source,bn_stats", "--scenario", "benign,noise", "--corruption", "contrast,none", "--severity", 2,

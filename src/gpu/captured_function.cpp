@@ -17,21 +17,20 @@ constexpr int64_t kWarmUpCalls = 1;
 // Every graph keeps the memory of a whole call.
 constexpr size_t kMostGraphs = 2;
 
-bool alike(const at::Tensor& a, const at::Tensor& b) {
-  return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes();
-}
-
 }  // namespace
 
 // A graph reads and writes the same memory at every launch.
 struct CapturedFunction::Captured {
-  Captured(const Function& function, const at::Tensor& example)
-      : input(at::empty_like(example, at::MemoryFormat::Contiguous)),
-        graph([this, &function] { outputs = function(input); },
-              example.device(), /*capture=*/true, /*warm_up_runs=*/0) {}
+  Captured(const Function& function, const Tensors& examples)
+      : forms(forms_of(examples)),
+        graph([this, &function] { outputs = function(inputs); },
+              examples[0].device(), /*capture=*/true, /*warm_up_runs=*/0) {
+    for (const auto& example : examples)
+      inputs.push_back(at::empty_like(example, at::MemoryFormat::Contiguous));
+  }
 
-  at::Tensor input;
-  std::vector<at::Tensor> outputs;
+  std::vector<Form> forms;
+  Tensors inputs, outputs;
   CudaGraph graph;
 };
 
@@ -40,27 +39,34 @@ CapturedFunction::CapturedFunction(Function function, bool capture)
 
 CapturedFunction::~CapturedFunction() = default;
 
-std::vector<at::Tensor> CapturedFunction::operator()(const at::Tensor& input) {
-  Captured* captured = capture_ ? find(input) : nullptr;
-  if (captured == nullptr) return function_(input);
-  captured->input.copy_(input);
+CapturedFunction::Tensors CapturedFunction::operator()(const Tensors& inputs) {
+  Captured* captured = capture_ ? find(inputs) : nullptr;
+  if (captured == nullptr) return function_(inputs);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    captured->inputs[i].copy_(inputs[i]);
   captured->graph.run();
-  std::vector<at::Tensor> results;
+  Tensors results;
   for (const auto& output : captured->outputs)
     results.push_back(output.clone());
   return results;
 }
 
-CapturedFunction::Captured* CapturedFunction::find(const at::Tensor& input) {
+std::vector<CapturedFunction::Form> CapturedFunction::forms_of(
+    const Tensors& tensors) {
+  std::vector<Form> forms;
+  for (const auto& tensor : tensors)
+    forms.emplace_back(tensor.scalar_type(), tensor.sizes().vec());
+  return forms;
+}
+
+CapturedFunction::Captured* CapturedFunction::find(const Tensors& inputs) {
+  std::vector<Form> forms = forms_of(inputs);
   for (const auto& captured : captured_)
-    if (alike(captured->input, input)) return captured.get();
-  const bool like_the_last =
-      last_type_ == input.scalar_type() && last_shape_ == input.sizes();
-  alike_ = like_the_last ? alike_ + 1 : 1;
-  last_shape_ = input.sizes().vec();
-  last_type_ = input.scalar_type();
+    if (captured->forms == forms) return captured.get();
+  alike_ = forms == last_ ? alike_ + 1 : 1;
+  last_ = std::move(forms);
   if (alike_ <= kWarmUpCalls || captured_.size() == kMostGraphs) return nullptr;
-  captured_.push_back(std::make_unique<Captured>(function_, input));
+  captured_.push_back(std::make_unique<Captured>(function_, inputs));
   return captured_.back().get();
 }
 

@@ -3,21 +3,24 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 namespace sotta {
 
-// A function of a tensor that is called again and again, mostly with tensors of
-// one shape, a stream's full windows: on a GPU such calls are captured as a
-// CUDA graph, which is launched from there on (CudaGraph). Calls with tensors
+// A function of tensors that is called again and again, mostly with tensors of
+// the same shapes, a stream's full windows: on a GPU such calls are captured as
+// a CUDA graph, which is launched from there on (CudaGraph). Calls with tensors
 // of other shapes run the function itself.
 class CapturedFunction {
  public:
-  // Must never wait for the device. What it reads beside its argument, and all
+  using Tensors = std::vector<at::Tensor>;
+
+  // Must never wait for the device. What it reads beside its arguments, and all
   // it changes, must stay where it is in memory: state is changed in place.
-  using Function = std::function<std::vector<at::Tensor>(const at::Tensor&)>;
+  using Function = std::function<Tensors(const Tensors& inputs)>;
 
   // Without `capture` it is the function and no more.
   CapturedFunction(Function function, bool capture);
@@ -27,18 +30,19 @@ class CapturedFunction {
 
   // What the function gives. A graph's results are copies, the caller's to
   // keep.
-  std::vector<at::Tensor> operator()(const at::Tensor& input);
+  Tensors operator()(const Tensors& inputs);
 
  private:
   struct Captured;
+  using Form = std::pair<at::ScalarType, std::vector<int64_t>>;  // with shape
 
-  Captured* find(const at::Tensor& input);
+  static std::vector<Form> forms_of(const Tensors& tensors);
+  Captured* find(const Tensors& inputs);
 
   Function function_;
   bool capture_;
-  // The last call's input, and how many in a row were like it.
-  std::vector<int64_t> last_shape_;
-  at::ScalarType last_type_ = at::kFloat;
+  // The form of the last call's inputs, and how many in a row had it.
+  std::vector<Form> last_;
   int64_t alike_ = 0;
   std::vector<std::unique_ptr<Captured>> captured_;
 };

@@ -82,6 +82,20 @@ TEST_P(RecurringWorkTest, ResultsStayAsTheyAre) {
   EXPECT_EQ(results[2].doubled.item<double>(), 6);
 }
 
+TEST_P(RecurringWorkTest, TakesWhatChangesBesideTheImages) {
+  RecurringWork<Sums> sums(
+      executor,
+      [this](const std::vector<at::Tensor>& inputs) {
+        return add(inputs[0] * inputs[1]);
+      },
+      /*full_batch=*/2);
+  for (int i = 1; i <= 4; ++i)
+    for (const int64_t batch : {1, 2})
+      EXPECT_EQ(sums({at::full({batch, 3}, i), at::full({batch, 1}, i)})
+                    .sum.item<double>(),
+                3 * batch * i * i);
+}
+
 INSTANTIATE_TEST_SUITE_P(Plain, RecurringWorkTest, ::testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(WithCudaGraphs, RecurringWorkTest,
                          ::testing::Values(true));

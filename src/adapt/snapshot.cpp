@@ -108,6 +108,21 @@ void StateArchive::operator()(const std::string& name, at::Tensor& value) {
   at_commit([&value, stored] { value.copy_(stored); });
 }
 
+void StateArchive::operator()(const std::string& name, at::Tensor& value,
+                              bool& has_value) {
+  if (saving()) {
+    if (has_value) (*this)(name, value);
+    return;
+  }
+  const at::Tensor stored = find(name, /*required=*/false);
+  if (stored.defined())
+    check_form(name, stored, value.scalar_type(), value.sizes());
+  at_commit([&value, &has_value, stored] {
+    has_value = stored.defined();
+    has_value ? value.copy_(stored) : value.zero_();
+  });
+}
+
 void StateArchive::varying(const std::string& name, at::Tensor& value,
                            at::Device device,
                            const std::vector<int64_t>& shape) {

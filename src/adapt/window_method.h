@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -11,7 +12,9 @@
 #include "sotta/adapt/method.h"
 #include "sotta/nn/gradient.h"
 
+#include "adapt/answer.h"
 #include "adapt/memory/images.h"
+#include "engine/recurring_work.h"
 
 namespace sotta {
 
@@ -29,11 +32,12 @@ struct WindowPass {
 // An update has two halves. assess() computes what changes nothing yet, adapt()
 // does the rest. The executor decides whether assess() follows the prediction
 // at once, so that the host waits once for both, or comes with the update; the
-// results are the same.
+// results are the same. Prediction and assessment of a whole window are work
+// that recurs: a CUDA graph where the executor captures any.
 //
-// `Assessment` is the struct that assess() hands to adapt(). Its
-// needed_on_host() lists pointers to those of its tensors, floats, whose values
-// adapt() reads: they are on the host by then.
+// `Assessment` is the struct of tensors that assess() hands to adapt(). Its
+// tensors() lists pointers to all of them, its needed_on_host() to those,
+// floats, whose values adapt() reads: they are on the host by then.
 template <class Assessment>
 class WindowMethod : public Method {
  public:
@@ -66,26 +70,21 @@ class WindowMethod : public Method {
   explicit WindowMethod(const MethodContext& context)
       : state_(context.model->source().clone_norm()),
         executor_(executor_of(context)),
-        measure_loss_after_(context.measure_loss_after) {}
+        measure_loss_after_(context.measure_loss_after),
+        look_ahead_(*executor_, [this](const at::Tensor& images) {
+          const at::AutoGradMode with_gradients(true);
+          const WindowPass pass = run(images, as_leaf(state_.affine));
+          return Outlook{Answer(pass.result.logits.detach()), assess(pass)};
+        }) {}
 
-  // Must not wait for the device. Gradients are on.
+  // As RecurringWork wants its functions: must not wait for the device, nor
+  // decide anything on the host that changes from window to window. What it
+  // reads of the method stays in its place. Gradients are on.
   virtual Assessment assess(const WindowPass& window) const = 0;
 
-  // Changes the parameters. Gradients are on.
-  virtual UpdateReport adapt(const WindowPass& window,
+  // Changes the parameters, in place. Gradients are on.
+  virtual UpdateReport adapt(const at::Tensor& images,
                              const Assessment& assessment) = 0;
-
-  // A window on its way from observe() to update().
-  struct Window {
-    WindowPass pass;
-    at::Tensor prediction;                 // packed
-    std::optional<Assessment> assessment;  // unless it comes with the update
-    bool finite = true;  // all its logits; if not, nothing is learnt
-  };
-
-  // The pass of a whole window, its prediction and, where the executor wants it
-  // early, the assessment. Must not wait for the device. Gradients are on.
-  virtual Window look(const at::Tensor& images);
 
   WindowPass run(const at::Tensor& images, const at::Tensor& affine) const {
     ModelState state = state_;
@@ -110,23 +109,32 @@ class WindowMethod : public Method {
   ModelState state_;
 
  private:
+  // A window on its way from observe() to update().
+  struct Window {
+    WindowPass pass;                       // of an assessed one only the images
+    std::optional<Assessment> assessment;  // unless it comes with the update
+    bool finite = true;  // all its logits; if not, nothing is learnt
+  };
+
+  // What the parameters as they are say of a whole window.
+  struct Outlook {
+    Answer answer;
+    Assessment assessment;
+
+    std::vector<at::Tensor*> tensors() {
+      std::vector<at::Tensor*> all = answer.tensors();
+      for (at::Tensor* tensor : assessment.tensors())
+        all.push_back(tensor);
+      return all;
+    }
+  };
+
   std::shared_ptr<const Executor> executor_;
   bool measure_loss_after_;
+  RecurringWork<Outlook> look_ahead_;
   at::Tensor waiting_;           // images of the window that is filling
   std::optional<Window> ready_;  // the whole window, if it came in one piece
 };
-
-template <class Assessment>
-typename WindowMethod<Assessment>::Window WindowMethod<Assessment>::look(
-    const at::Tensor& images) {
-  Window window;
-  window.pass = run(images, as_leaf(state_.affine));
-  window.prediction = pack_prediction(window.pass.result.logits);
-  const bool needs_host = !Assessment().needed_on_host().empty();
-  if (executor_->prepares_updates_early(needs_host))
-    window.assessment = assess(window.pass);
-  return window;
-}
 
 template <class Assessment>
 Observation WindowMethod<Assessment>::observe(const at::Tensor& images,
@@ -137,17 +145,27 @@ Observation WindowMethod<Assessment>::observe(const at::Tensor& images,
     return observed(logits, classify(logits), Verdict::kPending);
   }
   const at::AutoGradMode with_gradients(true);
-  Window window = look(images);
+  Window window;
+  Answer answer;
   std::vector<at::Tensor*> numbers;
-  if (window.assessment) numbers = window.assessment->needed_on_host();
-  numbers.push_back(&window.prediction);
+  const bool needs_host = !Assessment().needed_on_host().empty();
+  if (executor_->prepares_updates_early(needs_host)) {
+    Outlook outlook = look_ahead_(images);
+    answer = outlook.answer;
+    window.pass.images = images;
+    window.assessment = std::move(outlook.assessment);
+    numbers = window.assessment->needed_on_host();
+  } else {
+    window.pass = run(images, as_leaf(state_.affine));
+    answer = Answer(window.pass.result.logits.detach());
+  }
+  numbers.push_back(&answer.packed);
   executor_->bring_to_host(numbers);
 
-  const Prediction prediction = read_prediction(window.prediction);
+  const Prediction prediction = read_prediction(answer.packed);
   window.finite = all_finite(prediction);
-  const at::Tensor logits = window.pass.result.logits.detach();
   ready_ = std::move(window);
-  return observed(logits, prediction, Verdict::kPending);
+  return observed(answer.logits, prediction, Verdict::kPending);
 }
 
 template <class Assessment>
@@ -170,7 +188,7 @@ UpdateReport WindowMethod<Assessment>::update() {
     window->assessment = assess(window->pass);
     executor_->bring_to_host(window->assessment->needed_on_host());
   }
-  return adapt(window->pass, *window->assessment);
+  return adapt(window->pass.images, *window->assessment);
 }
 
 }  // namespace sotta

@@ -179,6 +179,66 @@ TEST_F(EataByHand, NothingSelectedChangesNothing) {
         << name;
 }
 
+// Likewise where a window's work takes the way of CUDA graphs: from the third
+// window on, and with a momentum that would go on by itself.
+TEST_F(EataByHand, NothingSelectedKeepsEveryBit) {
+  options_.momentum = 0.9;
+  options_.learning_rate = 0.01;
+  options_.redundancy_margin = 2;
+  for (const bool cuda_graphs : {false, true}) {
+    context_.executor = std::make_shared<Executor>(
+        context_.model, ExecutorOptions{cuda_graphs});
+    Adapter adapter = make();
+    for (int i = 0; i < 3; ++i)
+      adapter.step(images_);
+    Snapshot before = adapter.snapshot();
+    ASSERT_EQ(before.tensors.count("optimiser.momentum"), 1u);
+
+    const StepResult result =
+        adapter.step(testing::two_class_images({0, 0, 0}));
+
+    EXPECT_FALSE(result.updates[0].applied);
+    Snapshot after = adapter.snapshot();
+    EXPECT_EQ(after.tensors.size(), before.tensors.size());
+    for (Snapshot* snapshot : {&before, &after})
+      snapshot->tensors.erase("adapter.samples");
+    for (const auto& [name, tensor] : before.tensors)
+      EXPECT_TRUE(after.tensors.at(name).equal(tensor))
+          << name << ", graphs: " << cuda_graphs;
+  }
+}
+
+// There is no average before something was selected, however many windows went
+// by; a margin of 0 then leaves out everything.
+TEST_F(EataByHand, EverythingIsNewUntilThereIsAnAverage) {
+  options_.redundancy_margin = 0;
+  for (const bool cuda_graphs : {false, true}) {
+    context_.executor = std::make_shared<Executor>(
+        context_.model, ExecutorOptions{cuda_graphs});
+    Adapter adapter = make();
+    for (int i = 0; i < 3; ++i) {
+      adapter.step(testing::two_class_images({0, 0, 0}));
+      EXPECT_EQ(adapter.snapshot().tensors.count("mean_probabilities"), 0u);
+    }
+
+    EXPECT_EQ(adapter.step(images_).verdicts,
+              (std::vector<Verdict>{Verdict::kAdmitted, Verdict::kUnreliable,
+                                    Verdict::kAdmitted}));
+    const Snapshot first = adapter.snapshot();
+    EXPECT_NEAR(first.tensors.at("mean_probabilities")[0].item<double>(), 0.825,
+                1e-6);
+    const std::vector<Verdict> known = {
+        Verdict::kRedundant, Verdict::kUnreliable, Verdict::kRedundant};
+    EXPECT_EQ(adapter.step(images_).verdicts, known);
+
+    adapter.reset();
+    EXPECT_EQ(adapter.snapshot().tensors.count("mean_probabilities"), 0u);
+    EXPECT_TRUE(adapter.step(images_).updates[0].applied);
+    adapter.restore(first);
+    EXPECT_EQ(adapter.step(images_).verdicts, known);
+  }
+}
+
 // The loss of the second window is that without the pull, at the same
 // parameters, and the pull: its weight times the sum of information times
 // squared way. Information by another number of images and batches.

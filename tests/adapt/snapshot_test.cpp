@@ -11,6 +11,7 @@
 #include "sotta/core/error.h"
 #include "sotta/data/safetensors.h"
 
+#include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -92,6 +93,44 @@ TEST(Snapshot, IsACopy) {
   state.load(snapshot);
   state.fixed.fill_(9);
   EXPECT_FALSE(snapshot.tensors.at("fixed").equal(state.fixed));
+}
+
+// As a moving average before its first value.
+TEST(Snapshot, ATensorWithoutAValueIsNotSavedAndKeepsItsPlace) {
+  struct Average {
+    at::Tensor value = at::zeros({2});
+    bool has_value = false;
+    Snapshot save() {
+      Snapshot snapshot;
+      auto archive = StateArchive::into(snapshot);
+      archive("average", value, has_value);
+      return snapshot;
+    }
+    void load(const Snapshot& snapshot) {
+      auto archive = StateArchive::from(snapshot);
+      archive("average", value, has_value);
+      archive.commit();
+    }
+  } average;
+  const void* const place = average.value.data_ptr();
+  const Snapshot none = average.save();
+  EXPECT_TRUE(none.tensors.empty());
+
+  average.value.fill_(3);
+  average.has_value = true;
+  const Snapshot three = average.save();
+  average.load(none);
+  EXPECT_FALSE(average.has_value);
+  EXPECT_TRUE(average.value.equal(at::zeros({2})));
+  average.load(three);
+  EXPECT_TRUE(average.has_value);
+  EXPECT_TRUE(average.value.equal(at::full({2}, 3.f)));
+  EXPECT_EQ(average.value.data_ptr(), place);
+
+  Snapshot longer;
+  longer.tensors["average"] = at::zeros({3});
+  testing::expect_error(ErrorKind::kBadFormat, "average",
+                        [&] { average.load(longer); });
 }
 
 // An update was tried and is taken back, but for what survives it.

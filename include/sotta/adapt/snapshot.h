@@ -41,6 +41,10 @@ class StateArchive {
   // the method's own, never the model's source.
   void operator()(const std::string& name, at::Tensor& value);
 
+  // The same of a tensor that has no value yet where `has_value` is false: it
+  // is not saved then, and zeros after such a snapshot was loaded.
+  void operator()(const std::string& name, at::Tensor& value, bool& has_value);
+
   // A float tensor that may be undefined; loaded to `device`. In `shape` -1
   // stands for any extent.
   void varying(const std::string& name, at::Tensor& value, at::Device device,

@@ -38,83 +38,90 @@ at::Tensor make_fisher(const MethodContext& context,
                             options.fisher_batch);
 }
 
-// The samples of a window to learn from.
-struct Selection {
-  at::Tensor selected;  // bool [N]: reliable, and unlike what came before
+// What a window teaches. With nothing selected its numbers mean nothing.
+struct Lesson {
+  at::Tensor selected;       // bool [N]: reliable, and unlike what came before
+  at::Tensor probabilities;  // [K], the selected samples' mean
+  at::Tensor loss, gradient;
 
   // On the host, as 0 or 1 [N].
   at::Tensor known_reliable, known_selected;
 
+  std::vector<at::Tensor*> tensors() {
+    return {&selected, &probabilities,  &loss,
+            &gradient, &known_reliable, &known_selected};
+  }
   std::vector<at::Tensor*> needed_on_host() {
     return {&known_reliable, &known_selected};
   }
 };
 
-class Eata : public WindowMethod<Selection> {
+class Eata : public WindowMethod<Lesson> {
  public:
   Eata(const MethodContext& context, const EataOptions& options)
       : WindowMethod(context),
         options_(options),
         optimiser_(make_sgd(
             {options.learning_rate, options.momentum, options.weight_decay})),
-        fisher_(make_fisher(context, options)) {}
+        fisher_(make_fisher(context, options)),
+        mean_probabilities_(
+            at::zeros({model().classes()}, state_.affine.options())) {}
 
   void exchange(StateArchive& archive) override {
     WindowMethod::exchange(archive);
     archive.survives_trial([&] {
       archive("optimiser", *optimiser_, state_.affine);
-      archive.varying("mean_probabilities", mean_probabilities_, device(),
-                      {model().classes()});
+      archive("mean_probabilities", mean_probabilities_, has_mean_);
     });
   }
 
  private:
-  // Selects what is reliable, and unlike what was learned from before. The
-  // verdicts say both, and with nothing selected there is no step.
-  Selection assess(const WindowPass& window) const override {
+  // Selects what is reliable, and unlike what was learned from before. What is
+  // not selected is masked out of the means and the loss.
+  Lesson assess(const WindowPass& window) const override {
+    Lesson lesson;
     const at::Tensor logits = window.result.logits.detach();
+    const at::Tensor probabilities = logits.softmax(1);
     const at::Tensor reliable = exact_entropy(logits) < options_.entropy_margin;
-    at::Tensor selected = reliable;
-    if (mean_probabilities_.defined()) {
-      const at::Tensor likeness =
-          at::cosine_similarity(logits.softmax(1), mean_probabilities_).abs();
-      selected = reliable & (likeness < options_.redundancy_margin);
-    }
-    return {selected, reliable.to(at::kFloat), selected.to(at::kFloat)};
+    const at::Tensor likeness =
+        at::cosine_similarity(probabilities, mean_probabilities_).abs();
+    // Before there is a mean everything is new.
+    const at::Tensor is_new = (likeness < options_.redundancy_margin) |
+                              (mean_probabilities_.sum() == 0);
+    lesson.selected = reliable & is_new;
+    lesson.probabilities = selected_mean(probabilities, lesson.selected);
+
+    const at::Tensor loss = loss_of(window, lesson.selected);
+    lesson.loss = loss.detach();
+    lesson.gradient = executor().gradient(loss, window.affine);
+    lesson.known_reliable = reliable.to(at::kFloat);
+    lesson.known_selected = lesson.selected.to(at::kFloat);
+    return lesson;
   }
 
-  UpdateReport adapt(const WindowPass& window,
-                     const Selection& selection) override {
-    const std::vector<Verdict> verdicts = verdicts_of(selection);
+  // With nothing selected there is no step. The host knows that by now.
+  UpdateReport adapt(const at::Tensor& images, const Lesson& lesson) override {
+    const std::vector<Verdict> verdicts = verdicts_of(lesson);
     UpdateReport report;
     if (std::count(verdicts.begin(), verdicts.end(), Verdict::kAdmitted) == 0) {
       report.skipped = "no sample of the window is reliable and new";
     } else {
-      remember(window.result.logits.detach().softmax(1), selection.selected);
-      report = descend(window, selection.selected);
+      remember(lesson.probabilities);
+      report = take_gradient_step(*optimiser_, state_.affine, lesson.loss,
+                                  lesson.gradient);
+      report.loss_after = loss_after(images, [&](const WindowPass& pass) {
+        return loss_of(pass, lesson.selected);
+      });
     }
     report.verdicts = verdicts;
     return report;
   }
 
-  UpdateReport descend(const WindowPass& window, const at::Tensor& selected) {
-    const auto loss_of = [&](const WindowPass& pass) {
-      return weighted_entropy(pass.result.logits, selected) +
-             drift(pass.affine);
-    };
-    const at::Tensor loss = loss_of(window);
-    UpdateReport report =
-        take_gradient_step(*optimiser_, state_.affine, loss,
-                           executor().gradient(loss, window.affine));
-    report.loss_after = loss_after(window.images, loss_of);
-    return report;
-  }
-
-  static std::vector<Verdict> verdicts_of(const Selection& selection) {
-    const auto* is_reliable = selection.known_reliable.data_ptr<float>();
-    const auto* is_selected = selection.known_selected.data_ptr<float>();
+  static std::vector<Verdict> verdicts_of(const Lesson& lesson) {
+    const auto* is_reliable = lesson.known_reliable.data_ptr<float>();
+    const auto* is_selected = lesson.known_selected.data_ptr<float>();
     std::vector<Verdict> verdicts;
-    for (int64_t i = 0; i < selection.selected.numel(); ++i)
+    for (int64_t i = 0; i < lesson.selected.numel(); ++i)
       verdicts.push_back(is_selected[i] != 0   ? Verdict::kAdmitted
                          : is_reliable[i] != 0 ? Verdict::kRedundant
                                                : Verdict::kUnreliable);
@@ -122,12 +129,15 @@ class Eata : public WindowMethod<Selection> {
   }
 
   // Moves the average prediction on.
-  void remember(const at::Tensor& probabilities, const at::Tensor& selected) {
-    const at::Tensor mean = selected_mean(probabilities, selected);
+  void remember(const at::Tensor& mean) {
     const double keep = options_.probability_momentum;
-    mean_probabilities_ = mean_probabilities_.defined()
-                              ? keep * mean_probabilities_ + (1 - keep) * mean
-                              : mean;
+    mean_probabilities_.copy_(
+        has_mean_ ? keep * mean_probabilities_ + (1 - keep) * mean : mean);
+    has_mean_ = true;
+  }
+
+  at::Tensor loss_of(const WindowPass& pass, const at::Tensor& selected) const {
+    return weighted_entropy(pass.result.logits, selected) + drift(pass.affine);
   }
 
   // The surer a prediction, the more it weighs.
@@ -149,7 +159,8 @@ class Eata : public WindowMethod<Selection> {
   EataOptions options_;
   std::unique_ptr<Optimiser> optimiser_;
   at::Tensor fisher_;              // as ModelState::affine
-  at::Tensor mean_probabilities_;  // [K], undefined until there is one
+  at::Tensor mean_probabilities_;  // [K], zeros until there is one
+  bool has_mean_ = false;
 };
 
 }  // namespace

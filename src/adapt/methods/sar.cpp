@@ -30,6 +30,11 @@ struct Assessment {
   // On the host: whether S1 has any sample, S2 as 0 or 1 [N], perturbed_loss.
   at::Tensor known_reliable, known_selected, known_loss;
 
+  std::vector<at::Tensor*> tensors() {
+    return {&reliable,       &loss,           &gradient,
+            &sharpest,       &perturbed_loss, &perturbed_gradient,
+            &known_reliable, &known_selected, &known_loss};
+  }
   std::vector<at::Tensor*> needed_on_host() {
     return {&known_reliable, &known_selected, &known_loss};
   }
@@ -81,7 +86,7 @@ class Sar : public WindowMethod<Assessment> {
     return seen;
   }
 
-  UpdateReport adapt(const WindowPass& window,
+  UpdateReport adapt(const at::Tensor& images,
                      const Assessment& seen) override {
     const at::Tensor before = state_.affine.clone();
     optimiser_->step(state_.affine, seen.perturbed_gradient);
@@ -106,7 +111,7 @@ class Sar : public WindowMethod<Assessment> {
     report.gradient_norm = seen.gradient.norm();
     report.perturbation_norm = seen.sharpest.sub(before).norm();
     report.parameter_change = state_.affine.sub(before).norm();
-    report.loss_after = loss_after(window.images, [&](const WindowPass& pass) {
+    report.loss_after = loss_after(images, [&](const WindowPass& pass) {
       return selected_mean(entropy(pass.result.logits), seen.reliable);
     });
     return report;

@@ -211,6 +211,36 @@ TEST(Rotta, TheTeacherFollowsEvenWithAnEmptyMemory) {
       close(method->state().affine, state.tensors.at("student_affine")));
 }
 
+// Its updates are captured once the memory is full, and not while it fills.
+TEST(Rotta, LearnsTheSameWhereItsUpdatesAreCaptured) {
+  const OptionMap changes = {{"memory_capacity", int64_t{40}},
+                             {"quota_first", false}};
+  MethodContext context = tiny_context();
+  const auto plain = make_adapter("rotta", context, Preset::kClean, changes);
+  context.executor = testing::capturing_executor(context);
+  const auto captured = make_adapter("rotta", context, Preset::kClean, changes);
+  for (const int round : {1, 2}) {  // the second with what the first captured
+    std::vector<size_t> sizes;
+    for (int64_t i = 0; i < 6; ++i) {
+      const at::Tensor window =
+          testing::golden_stream().slice(0, 16 * i, 16 * (i + 1));
+      const StepResult wanted = plain->step(window),
+                       found = captured->step(window);
+      EXPECT_TRUE(found.logits.equal(wanted.logits)) << round << ", " << i;
+      EXPECT_EQ(number(found.updates[0].loss), number(wanted.updates[0].loss));
+      EXPECT_EQ(number(found.updates[0].parameter_change),
+                number(wanted.updates[0].parameter_change));
+      sizes.push_back(captured->memory_samples().size());
+    }
+    EXPECT_EQ(sizes, (std::vector<size_t>{16, 32, 40, 40, 40, 40}));
+    const Snapshot wanted = plain->snapshot(), found = captured->snapshot();
+    for (const auto& [name, tensor] : wanted.tensors)
+      EXPECT_TRUE(found.tensors.at(name).equal(tensor)) << name;
+    plain->reset();
+    captured->reset();
+  }
+}
+
 TEST(Rotta, RefusedSamplesAreAMatterOfClassBalance) {
   const auto adapter = make({{"memory_capacity", int64_t{5}}});
   const auto verdicts = adapter->step(first_window()).verdicts;

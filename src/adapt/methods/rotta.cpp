@@ -1,6 +1,7 @@
 #include "adapt/methods/rotta.h"
 
 #include <utility>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -10,10 +11,10 @@
 #include "sotta/nn/losses.h"
 #include "sotta/nn/optimiser.h"
 
-#include "adapt/gradient_step.h"
 #include "adapt/memory/images.h"
 #include "adapt/memory_method.h"
 #include "core/checks.h"
+#include "engine/recurring_work.h"
 #include "nn/augment.h"
 #include "nn/pixels.h"
 
@@ -32,7 +33,13 @@ class Rotta : public MemoryMethod {
         options_(options),
         student_(model().source().clone_norm()),
         optimiser_(make_adam({options.learning_rate})),
-        augment_rng_(context.rng.child("augment")) {}
+        augment_rng_(context.rng.child("augment")),
+        step_(
+            executor(),
+            [this](const std::vector<at::Tensor>& given) {
+              return teach_student(given[0], given[1], given[2]);
+            },
+            /*full_batch=*/options.memory_capacity) {}
 
   UpdateReport update() override {
     UpdateReport report = MemoryMethod::update();
@@ -59,26 +66,55 @@ class Rotta : public MemoryMethod {
   double statistics_share() const override { return options_.batch_share; }
 
  private:
+  // What is drawn and counted on the host stays outside of what is captured.
+  UpdateReport learn(const at::Tensor& kept) override {
+    const at::Tensor images = as_floats(kept);
+    const at::Tensor view = augment(images, augment_rng_);
+    executor().begin_step(*optimiser_, student_.affine);
+    const Step step = step_({images, view, ages()});
+    UpdateReport report;
+    report.applied = true;
+    report.loss = step.loss;
+    report.gradient_norm = step.gradient_norm;
+    report.parameter_change = step.parameter_change;
+    report.loss_after = step.loss_after;
+    return report;
+  }
+
+  // The numbers of a step; loss_after undefined unless it is asked for.
+  struct Step {
+    at::Tensor loss, gradient_norm, parameter_change, loss_after;
+
+    std::vector<at::Tensor*> tensors() {
+      return {&loss, &gradient_norm, &parameter_change, &loss_after};
+    }
+  };
+
   // The student learns to see in an augmented view of the memory what the
   // teacher sees in the memory.
-  UpdateReport learn(const at::Tensor& kept) override {
+  Step teach_student(const at::Tensor& images, const at::Tensor& view,
+                     const at::Tensor& ages) {
     const at::AutoGradMode with_gradients(true);
-    const at::Tensor images = as_floats(kept);
     const at::Tensor target = ask_teacher(images);
-    const at::Tensor view = augment(images, augment_rng_);
+    const at::Tensor weights = timeliness(ages);
 
-    ModelState state = student_.clone_norm();  // the statistics of before
-    state.affine = as_leaf(student_.affine);
-    const StudentPass pass = run_student(view, target, state);
-    UpdateReport report =
-        take_gradient_step(*optimiser_, student_.affine, pass.loss,
-                           executor().gradient(pass.loss, state.affine));
+    const ModelState before = student_.clone_norm();
+    ModelState state = before;
+    state.affine = as_leaf(before.affine);
+    const StudentPass pass = run_student(view, target, weights, state);
+    const at::Tensor gradient = executor().gradient(pass.loss, state.affine);
+    optimiser_->take_step(student_.affine, gradient);
     take_statistics(student_, pass.result);
-    if (!measures_loss_after()) return report;
+
+    Step step;
+    step.loss = pass.loss.detach();
+    step.gradient_norm = gradient.norm();
+    step.parameter_change = student_.affine.sub(before.affine).norm();
+    if (!measures_loss_after()) return step;
     const at::NoGradGuard no_gradients;
-    state.affine = student_.affine;
-    report.loss_after = run_student(view, target, state).loss;
-    return report;
+    state.affine = student_.affine;  // with the statistics of before
+    step.loss_after = run_student(view, target, weights, state).loss;
+    return step;
   }
 
   ModelState& teacher() { return state_; }
@@ -95,20 +131,24 @@ class Rotta : public MemoryMethod {
     ForwardResult result;
   };
   StudentPass run_student(const at::Tensor& view, const at::Tensor& target,
+                          const at::Tensor& weights,
                           const ModelState& state) const {
     auto result = executor().forward(view, state, statistics());
     const at::Tensor losses = distillation_loss(result.logits, target);
-    return {(timeliness() * losses).mean(), std::move(result)};
+    return {(weights * losses).mean(), std::move(result)};
   }
 
   // exp(-a) / (1 + exp(-a)) with a = age / capacity: 1/2 for a new sample, less
   // for older ones.
-  at::Tensor timeliness() const {
+  at::Tensor timeliness(const at::Tensor& ages) const {
+    return (-ages / static_cast<double>(options_.memory_capacity)).sigmoid();
+  }
+
+  at::Tensor ages() const {
     std::vector<float> ages;
     for (const auto& item : memory_.items())
       ages.push_back(static_cast<float>(item.age));
-    const at::Tensor all = executor().to_device(at::tensor(ages));
-    return (-all / static_cast<double>(options_.memory_capacity)).sigmoid();
+    return executor().to_device(at::tensor(ages));
   }
 
   // Both networks normalise with a mixture of running and batch statistics,
@@ -125,6 +165,7 @@ class Rotta : public MemoryMethod {
   ModelState student_;
   std::unique_ptr<Optimiser> optimiser_;
   Rng augment_rng_;
+  RecurringWork<Step> step_;  // teach_student()
 };
 
 }  // namespace

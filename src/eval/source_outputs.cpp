@@ -9,7 +9,9 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/gpu/device.h"
 
+#include "adapt/answer.h"
 #include "core/stopwatch.h"
+#include "engine/recurring_work.h"
 #include "gpu/device_work.h"
 #include "gpu/upload.h"
 
@@ -20,10 +22,13 @@ using Rule = MethodEntry::OutputRule;
 
 class CachedMethod : public Method {
  public:
-  CachedMethod(std::unique_ptr<Method> method, Rule rule,
-               std::shared_ptr<const SourceOutputs> outputs)
+  CachedMethod(std::unique_ptr<Method> method, const Executor& executor,
+               Rule rule, std::shared_ptr<const SourceOutputs> outputs)
       : method_(std::move(method)),
-        rule_(std::move(rule)),
+        answer_(executor,
+                [rule = std::move(rule)](const std::vector<at::Tensor>& rows) {
+                  return Answer(rule(rows[0], rows[1]));
+                }),
         outputs_(std::move(outputs)) {}
 
   at::Tensor predict(const at::Tensor& images) const override {
@@ -32,11 +37,12 @@ class CachedMethod : public Method {
 
   Observation observe(const at::Tensor& images, bool) override {
     const int64_t count = images.size(0);
-    const at::Tensor logits =
-        rule_(outputs_->logits.narrow(0, position_, count),
-              outputs_->features.narrow(0, position_, count));
+    const Answer answer =
+        answer_({outputs_->logits.narrow(0, position_, count),
+                 outputs_->features.narrow(0, position_, count)});
     position_ += count;
-    return observed(logits, classify(logits), Verdict::kNotScreened);
+    return observed(answer.logits, read_prediction(answer.packed),
+                    Verdict::kNotScreened);
   }
 
   UpdateReport update() override { return method_->update(); }
@@ -55,7 +61,7 @@ class CachedMethod : public Method {
 
  private:
   std::unique_ptr<Method> method_;
-  Rule rule_;
+  RecurringWork<Answer> answer_;  // the rule's
   std::shared_ptr<const SourceOutputs> outputs_;
   int64_t position_ = 0;
 };
@@ -96,7 +102,7 @@ std::unique_ptr<Method> make_cached_method(
     const OptionMap& changes, std::shared_ptr<const SourceOutputs> outputs) {
   const MethodEntry& entry = find_method(method);
   return std::make_unique<CachedMethod>(
-      entry.make(context, preset, changes),
+      entry.make(context, preset, changes), *executor_of(context),
       entry.rule(preset, context.model->classes(), changes),
       std::move(outputs));
 }

@@ -27,6 +27,7 @@ namespace {
 using Pool = decltype(at::cuda::graph_pool_handle());
 
 std::atomic<int64_t> capture_count{0};
+thread_local bool capturing = false;
 
 // The memory of a graph that is gone stays in the allocator, for nobody: every
 // graph has a pool of its own. The allocator gives it back where memory runs
@@ -96,9 +97,12 @@ std::unique_ptr<CudaGraph::Captured> CudaGraph::capture() const {
   try {
     // The embedding program's other threads may use CUDA meanwhile.
     captured->graph->capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+    capturing = true;
     work_();
+    capturing = false;
     captured->graph->capture_end();
   } catch (const std::exception&) {
+    capturing = false;
     try {
       captured->graph->capture_end();
     } catch (const std::exception&) {
@@ -149,6 +153,10 @@ bool CudaGraph::try_to_capture() {
 void CudaGraph::reset() {
   captured_.reset();
   warm_up_runs_ = kWarmUpRuns;
+}
+
+bool CudaGraph::is_capturing() {
+  return capturing;
 }
 
 int64_t CudaGraph::captures() {

@@ -34,6 +34,10 @@ class CudaGraph {
   // Tensors were replaced: drops the graph, the next runs are warm-up runs.
   void reset();
 
+  // Whether this thread is capturing a graph: nothing can be read back from the
+  // device, and what decides on the host decides for every launch.
+  static bool is_capturing();
+
   // How many graphs were captured in this process so far.
   static int64_t captures();
 

@@ -22,6 +22,10 @@ void CudaGraph::run() {
 
 void CudaGraph::reset() {}
 
+bool CudaGraph::is_capturing() {
+  return false;
+}
+
 int64_t CudaGraph::captures() {
   return 0;
 }

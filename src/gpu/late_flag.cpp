@@ -2,15 +2,18 @@
 
 #include <ATen/ops/zeros.h>
 
+#include "gpu/cuda_graph.h"
+
 namespace sotta {
 
 // LibTorch keeps pinned memory until all copies into it are done, also when
 // this object is gone.
-LateFlag::LateFlag(at::Device device) : copy_(at::zeros({}, at::kBool)) {
-  if (device.is_cuda()) copy_ = copy_.pin_memory();
-}
-
 bool LateFlag::seen_set(const at::Tensor& flag) {
+  if (CudaGraph::is_capturing()) return false;
+  if (!copy_.defined()) {
+    copy_ = at::zeros({}, at::kBool);
+    if (flag.is_cuda()) copy_ = copy_.pin_memory();
+  }
   copy_.copy_(flag, /*non_blocking=*/true);
   // Volatile: the device may write it at any time.
   return *static_cast<const volatile bool*>(copy_.data_ptr<bool>());

@@ -44,11 +44,14 @@ Bench make_bench() {
 class CachedMethod : public ::testing::TestWithParam<const char*> {
  protected:
   static void expect_same_bits(const std::string& method,
-                               const GuardOptions& guard) {
+                               const GuardOptions& guard,
+                               bool cuda_graphs = false) {
     const Bench bench = make_bench();
     MethodContext context;
     context.model = bench.model;
     context.update_interval = 8;
+    context.executor =
+        std::make_shared<Executor>(bench.model, ExecutorOptions{cuda_graphs});
     Stream whole(bench.plan, bench.sources);
     const auto outputs = std::make_shared<const SourceOutputs>(
         source_outputs(*bench.model, *bench.plan, whole));
@@ -69,6 +72,10 @@ class CachedMethod : public ::testing::TestWithParam<const char*> {
 
 TEST_P(CachedMethod, PredictsTheSameBits) {
   expect_same_bits(GetParam(), {});
+}
+
+TEST_P(CachedMethod, PredictsTheSameBitsOnTheWayOfCudaGraphs) {
+  expect_same_bits(GetParam(), {}, /*cuda_graphs=*/true);
 }
 
 TEST_P(CachedMethod, PredictsTheSameBitsWhenAGuardPutsItBack) {

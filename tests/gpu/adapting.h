@@ -20,7 +20,7 @@ struct Adapting {
   static constexpr int64_t kWindows = 6;
 
   Adapting(const std::string& method, at::Device device,
-           bool cuda_graphs = false) {
+           bool cuda_graphs = false, const OptionMap& changes = {}) {
     const Golden stream("methods/stream");
     images = stream["images"].to(device);
     LoadOptions options;
@@ -32,7 +32,7 @@ struct Adapting {
     context.executor =
         std::make_shared<Executor>(context.model, ExecutorOptions{cuda_graphs});
     context.source_images = stream["fisher_clean"].to(device);
-    adapter = make_adapter(method, context);
+    adapter = make_adapter(method, context, Preset::kClean, changes);
   }
 
   // The stream comes over and over.

@@ -13,6 +13,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +22,7 @@
 #include "sotta/gpu/device.h"
 
 #include "gpu/device_queue.h"
+#include "gpu/late_flag.h"
 #include "tests/gpu/on_gpu.h"
 
 namespace sotta {
@@ -122,6 +124,25 @@ TEST_F(GpuCudaGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
   run_five_times([this] { wait_for(gpu); });
   expect_plain_runs();
   expect_launches_again();
+}
+
+TEST_F(GpuCudaGraph, IsCapturingOnlyInTheCapture) {
+  std::vector<bool> capturing, seen_set;
+  const at::Tensor flag = at::ones({}, at::TensorOptions(gpu).dtype(at::kBool));
+  LateFlag late;
+  CudaGraph step(
+      [&] {
+        capturing.push_back(CudaGraph::is_capturing());
+        sum_.add_(1);
+        if (capturing.back()) seen_set.push_back(late.seen_set(flag));
+      },
+      gpu, /*capture=*/true, /*warm_up_runs=*/1);
+  for (int i = 0; i < 3; ++i)
+    step.run();
+  EXPECT_EQ(capturing, (std::vector<bool>{false, true}));
+  EXPECT_EQ(seen_set, (std::vector<bool>{false}));
+  EXPECT_EQ(warning_, "");
+  EXPECT_FALSE(CudaGraph::is_capturing());
 }
 
 TEST_F(GpuCudaGraph, ThreadsMakeAndDropGraphsSideBySide) {

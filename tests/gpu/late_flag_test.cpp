@@ -9,7 +9,7 @@ namespace {
 // How late it may be on a GPU: tests/gpu, by LAME.
 TEST(LateFlag, OnACpuIsReadAtOnce) {
   at::Tensor flag = at::zeros({}, at::kBool);
-  LateFlag late(at::kCPU);
+  LateFlag late;
   EXPECT_FALSE(late.seen_set(flag));
   flag.fill_(true);
   EXPECT_TRUE(late.seen_set(flag));

@@ -13,7 +13,7 @@ namespace sotta {
 
 struct ExecutorOptions {
   // On a GPU, capture recurring work as CUDA graphs and launch these? Changes
-  // speed, and the last bits of SoTTA's steps.
+  // speed, and the last bits of RoTTA's and SoTTA's steps.
   bool cuda_graphs = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -10,7 +11,12 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "sotta/core/error.h"
+
+#include "adapt/answer.h"
 #include "core/checks.h"
+#include "engine/recurring_work.h"
+#include "gpu/cuda_graph.h"
 #include "gpu/late_flag.h"
 #include "nn/exact_product.h"
 
@@ -20,13 +26,20 @@ namespace {
 // How often to ask whether the assignment has settled.
 constexpr int64_t kIterationsPerCheck = 8;
 
+// A CUDA graph cannot ask, and does all iterations: too slow if they are many.
+constexpr int64_t kMostCapturedIterations = 128;
+
 // Keeps logarithms of assignments finite.
 constexpr double kSmallest = 1e-20;
 
 class Lame : public Method {
  public:
   Lame(const MethodContext& context, const LameOptions& options)
-      : options_(options), executor_(executor_of(context)) {}
+      : options_(options),
+        executor_(executor_of(context)),
+        answer_(*executor_, [this](const at::Tensor& images) {
+          return Answer(predict(images));
+        }) {}
 
   at::Tensor predict(const at::Tensor& images) const override {
     const at::NoGradGuard no_gradients;
@@ -36,8 +49,9 @@ class Lame : public Method {
   }
 
   Observation observe(const at::Tensor& images, bool) override {
-    const at::Tensor logits = predict(images);
-    return observed(logits, classify(logits), Verdict::kNotScreened);
+    const Answer answer = answer_(images);
+    return observed(answer.logits, read_prediction(answer.packed),
+                    Verdict::kNotScreened);
   }
 
   UpdateReport update() override {
@@ -52,6 +66,7 @@ class Lame : public Method {
  private:
   LameOptions options_;
   std::shared_ptr<const Executor> executor_;
+  RecurringWork<Answer> answer_;
 };
 
 }  // namespace
@@ -82,10 +97,16 @@ at::Tensor neighbour_matrix(const at::Tensor& features,
 at::Tensor laplacian_assignment(const at::Tensor& logits,
                                 const at::Tensor& neighbours,
                                 const LameOptions& options) {
+  require(!CudaGraph::is_capturing() ||
+              options.max_iterations <= kMostCapturedIterations,
+          "max_iterations",
+          "expected at most " + std::to_string(kMostCapturedIterations) +
+              " for a CUDA graph, got " +
+              std::to_string(options.max_iterations));
   const at::Tensor unary = -(logits.softmax(1) + 1e-10).log();
   at::Tensor assignment = (-unary).softmax(1);
   at::Tensor settled = at::zeros({}, logits.options().dtype(at::kBool));
-  LateFlag settled_here(logits.device());
+  LateFlag settled_here;
   at::Tensor old_energy;
   for (int64_t i = 0; i < options.max_iterations; ++i) {
     const at::Tensor pairwise =

@@ -14,6 +14,17 @@
 
 namespace sotta::testing {
 
+// Options with which a method does its full work from the first window on: its
+// memory, if it has one, is full.
+inline OptionMap with_full_memory(const std::string& method) {
+  OptionMap changes;
+  if (method == "rotta" || method == "sotta")
+    changes["memory_capacity"] = int64_t{16};
+  if (method == "rotta") changes["quota_first"] = false;
+  if (method == "sotta") changes["min_confidence"] = 0.0;
+  return changes;
+}
+
 // A method on the golden network and the golden stream, all on one device.
 struct Adapting {
   static constexpr int64_t kWindow = 16;

@@ -38,12 +38,8 @@ class GpuMethod : public testing::OnGpu,
   }
 
   Run run_long(bool cuda_graphs) const {
-    OptionMap changes;  // a memory that is full in the first window
-    if (GetParam() == "rotta" || GetParam() == "sotta")
-      changes["memory_capacity"] = int64_t{16};
-    if (GetParam() == "rotta") changes["quota_first"] = false;
-    if (GetParam() == "sotta") changes["min_confidence"] = 0.0;
-    return run(testing::Adapting(GetParam(), gpu, cuda_graphs, changes),
+    return run(testing::Adapting(GetParam(), gpu, cuda_graphs,
+                                 testing::with_full_memory(GetParam())),
                kCapturedWindows);
   }
 

@@ -81,24 +81,35 @@ TEST_F(GpuWaits, TransfersFromTheDeviceCountAndThoseToItDoNot) {
 }
 
 class GpuMethodWaits : public GpuWaits,
-                       public ::testing::WithParamInterface<std::string> {};
+                       public ::testing::WithParamInterface<std::string> {
+ protected:
+  // As docs/gpu.md says: CoTTA has to know whether to predict once or on many
+  // views.
+  static void expect_one_wait_a_window(const testing::Adapting& adapting) {
+    constexpr int64_t kFirst = 3;
+    const int64_t expected = GetParam() == "cotta" ? 2 : 1;
 
-// As docs/gpu.md says: CoTTA has to know whether to predict once or on
-// many views.
-TEST_P(GpuMethodWaits, OnceAWindow) {
-  constexpr int64_t kFirst = 3;
-  const int64_t expected = GetParam() == "cotta" ? 2 : 1;
-  const testing::Adapting adapting(GetParam(), gpu);
-
-  // Before the first that counts, libraries do what they do once.
-  for (int64_t window = 0; window < adapting.kWindows; ++window) {
-    const at::Tensor images = adapting.window(window);
-    const WaitCounter counter;
-    const StepResult result = adapting.adapter->step(images);
-    EXPECT_EQ(result.updates.size(), 1u);
-    if (window < kFirst) continue;
-    EXPECT_EQ(counter.waits(), expected) << "window " << window;
+    // Before the first that counts, libraries do what they do once, and graphs
+    // are captured.
+    for (int64_t window = 0; window < adapting.kWindows; ++window) {
+      const at::Tensor images = adapting.window(window);
+      const WaitCounter counter;
+      const StepResult result = adapting.adapter->step(images);
+      EXPECT_EQ(result.updates.size(), 1u);
+      if (window < kFirst) continue;
+      EXPECT_EQ(counter.waits(), expected) << "window " << window;
+    }
   }
+};
+
+TEST_P(GpuMethodWaits, OnceAWindow) {
+  expect_one_wait_a_window(testing::Adapting(GetParam(), gpu));
+}
+
+TEST_P(GpuMethodWaits, OnceAWindowWithCudaGraphs) {
+  expect_one_wait_a_window(
+      testing::Adapting(GetParam(), gpu, /*cuda_graphs=*/true,
+                        testing::with_full_memory(GetParam())));
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, GpuMethodWaits,

@@ -116,6 +116,7 @@ class Jobs {
     // A random network is confident of nothing, and the memory is to be full.
     OptionMap changes;
     if (kind.method == "sotta") changes["min_confidence"] = 0.0;
+    if (kind.method == "rotta") changes["quota_first"] = false;
     const auto adapter =
         make_adapter(kind.method, context, Preset::kClean, changes);
     at::Tensor logits;

@@ -18,12 +18,13 @@ struct PackedLayer {
 };
 
 // forked_norm_relu(convolution(input)) where our own convolution for GPUs does
-// both in one kernel: with running averages, if nothing goes back. Several
-// lanes too, as NormVectors says. Elsewhere std::nullopt, with nothing done.
+// work of the norm layer: all of it with running averages, if nothing goes
+// back; the sums for the batch's statistics, if these are used. Several lanes
+// too, as NormVectors says. Elsewhere std::nullopt, with nothing done.
 //
-// The norm layer takes the convolution's sums before they are rounded to the
-// input's type: in bfloat16 results differ by a rounding from those of two
-// kernels, in float32 they do not.
+// The convolution's sums are normalised, or measured, before they are rounded
+// to the input's type: in bfloat16 results differ by a rounding from those of a
+// norm layer of its own.
 std::optional<Fork> fused_conv_norm(const at::Tensor& input,
                                     const PackedLayer& layer,
                                     const NormVectors& vectors, NormStats stats,

@@ -15,8 +15,6 @@
 #include "sotta/core/error.h"
 #include "sotta/gpu/device.h"
 
-#include "gpu/kernels/conv3x3.h"
-
 namespace sotta {
 namespace {
 
@@ -88,9 +86,11 @@ struct Convolution : torch::autograd::Function<Convolution> {
 // Going back is the same convolution, with turned kernels.
 struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
-                            const at::Tensor& there, const at::Tensor& back) {
+                            const at::Tensor& there, const at::Tensor& back,
+                            const OutputSums& sums) {
     context->save_for_backward({back});
-    return conv3x3(input, there);
+    return sums.parts.defined() ? conv3x3_sums(input, there, sums)
+                                : conv3x3(input, there);
   }
 
   static variable_list backward(AutogradContext* context,
@@ -101,7 +101,7 @@ struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
     at::Tensor gradient =
         output_gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
     if (!starts_on_16_bytes(gradient)) gradient = gradient.clone();
-    return {conv3x3(gradient, back), none, none};
+    return {conv3x3(gradient, back), none, none, none};
   }
 };
 
@@ -116,7 +116,7 @@ at::Tensor gpu_convolution(const at::Tensor& input, const at::Tensor& weight,
                            int64_t stride, int64_t padding,
                            const PackedKernels& packed) {
   return fits_packed(input, stride, padding, packed)
-             ? PackedConvolution::apply(input, packed.there, packed.back)
+             ? own_convolution(input, packed)
              : at::conv2d(input, weight, {}, stride, padding);
 }
 
@@ -157,6 +157,11 @@ bool is_own_convolution(const at::Tensor& input, int64_t stride,
                         int64_t padding, const PackedKernels& packed) {
   return packed.there.defined() && input.size(0) >= least_batch &&
          fits_packed(input, stride, padding, packed);
+}
+
+at::Tensor own_convolution(const at::Tensor& input, const PackedKernels& packed,
+                           const OutputSums& sums) {
+  return PackedConvolution::apply(input, packed.there, packed.back, sums);
 }
 
 LeastBatch::LeastBatch(int64_t images)

@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "gpu/kernels/conv3x3.h"
+
 namespace sotta {
 
 // Convolution without bias: input [N, C, H, W], weight [O, C, h, w], the same
@@ -34,6 +36,11 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
 // Whether that convolution takes the input as it is, not filled up.
 bool is_own_convolution(const at::Tensor& input, int64_t stride,
                         int64_t padding, const PackedKernels& packed);
+
+// That convolution, of an input it takes. It measures its output on the way for
+// the norm layer behind it, unless `sums` has no parts.
+at::Tensor own_convolution(const at::Tensor& input, const PackedKernels& packed,
+                           const OutputSums& sums = {});
 
 // As long as one lives, its thread's convolutions on a GPU work on at least so
 // many images, black ones behind a smaller batch. A GPU's library makes plans

@@ -84,6 +84,12 @@ at::Tensor reused_memory(const at::Tensor& tensor) {
   return tensor.detach();
 }
 
+// What autograd need not know of.
+struct Untraced {
+  NormVectors vectors;
+  at::Tensor sums;
+};
+
 struct FusedNorm : torch::autograd::Function<FusedNorm> {
   // What gradients flow to comes first; the vectors hold it again. Autograd
   // takes no undefined tensors: an empty residual stands for none.
@@ -92,11 +98,12 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
                                const at::Tensor& residual,
                                const at::Tensor& scale,
                                const at::Tensor& /*shift*/,
-                               const NormVectors& vectors, NormStats stats,
+                               const Untraced& untraced, NormStats stats,
                                bool relu, bool use_up) {
     NormForward pass =
-        make_pass(input, vectors, stats,
+        make_pass(input, untraced.vectors, stats,
                   {residual.numel() > 0 ? residual : at::Tensor(), relu});
+    pass.sums = untraced.sums;
     // What stays comes first, so that it lies together in memory.
     if (relu)
       pass.kept = at::empty(input.sizes(), input.options().dtype(at::kByte),
@@ -169,16 +176,19 @@ bool needs_graph(const at::Tensor& input, const NormVectors& vectors,
 }
 
 Fork fused_norm(const at::Tensor& input, const NormVectors& vectors,
-                NormStats stats, const AfterNorm& after, bool use_up) {
+                NormStats stats, const AfterNorm& after, bool use_up,
+                const at::Tensor& sums) {
   if (needs_graph(input, vectors, after)) {
     const variable_list outputs = FusedNorm::apply(
         input,
         after.residual.defined() ? after.residual
                                  : at::empty({0}, input.options()),
-        vectors.scale, vectors.shift, vectors, stats, after.relu, use_up);
+        vectors.scale, vectors.shift, Untraced{vectors, sums}, stats,
+        after.relu, use_up);
     return {outputs[0], outputs[1]};
   }
   NormForward pass = make_pass(input, vectors, stats, after);
+  pass.sums = sums;
   // Running statistics and no backward pass: nobody reads a trace.
   if (!input.is_cpu() && stats.source == NormStats::Source::kRunning)
     pass.trace = {};

@@ -16,8 +16,9 @@ bool needs_graph(const at::Tensor& input, const NormVectors& vectors,
 
 // relu(batch_norm(input) + residual) as one pass over memory and one autograd
 // node; see norm_relu(). With `use_up` it writes its result, or the input's
-// gradient, over the input.
+// gradient, over the input. `sums` are NormForward's, or undefined.
 Fork fused_norm(const at::Tensor& input, const NormVectors& vectors,
-                NormStats stats, const AfterNorm& after, bool use_up);
+                NormStats stats, const AfterNorm& after, bool use_up,
+                const at::Tensor& sums = {});
 
 }  // namespace sotta

@@ -1,124 +1,31 @@
 #include "nn/conv_norm.h"
 
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
-#include "sotta/core/rng.h"
 #include "sotta/nn/gradient.h"
 
 #include "gpu/device_queue.h"
-#include "gpu/kernels/conv3x3.h"
-#include "nn/random_tensor.h"
-#include "tests/gpu/on_gpu.h"
-#include "tests/gpu/own_convolution.h"
+#include "tests/gpu/on_own_convolution.h"
 
 namespace sotta {
 namespace {
 
-struct Shape {
-  int64_t images, side, from, to;
-  int64_t lanes = 1;
-};
+using Shape = testing::ConvShape;
 
-// Results of a GPU beside float64 on the CPU.
-class GpuConvNorm : public testing::OnGpu {
+// With running averages, without gradients: one kernel.
+class GpuConvNorm : public testing::OnOwnConvolution {
  protected:
-  void SetUp() override {
-    testing::OnGpu::SetUp();
-    if (!IsSkipped() && !testing::has_own_convolution(gpu))
-      GTEST_SKIP() << "not a GPU of compute capability 9.0, or a build "
-                      "without kernels for it";
-  }
-
-  struct Layer {
-    at::Tensor input, residual, kernels;
-    PackedKernels packed;
-    NormVectors vectors;  // [C], or [lanes, C]
-  };
-
-  at::Tensor drawn(at::IntArrayRef shape, uint64_t seed) const {
-    Rng rng(seed);
-    return random_normal(rng, shape).to(gpu);
-  }
-  at::Tensor images(at::IntArrayRef shape, uint64_t seed,
-                    at::ScalarType type) const {
-    return drawn(shape, seed)
-        .to(type)
-        .contiguous(at::MemoryFormat::ChannelsLast);
-  }
-
-  // Variances are about those of the sums, so that nothing is drowned.
-  Layer layer_of(const Shape& shape, at::ScalarType type) const {
-    Layer layer;
-    const auto [count, side, from, to, lanes] = shape;
-    layer.input = images({count, from, side, side}, 1, type);
-    layer.residual = images({count, to, side, side}, 2, type);
-    layer.kernels = images({to, from, 3, 3}, 3, type);
-    layer.packed = packed_kernels(layer.kernels);
-    const auto vector = [&, n = lanes, c = to](uint64_t seed) {
-      return n == 1 ? drawn({c}, seed) : drawn({n, c}, seed);
-    };
-    const auto products = static_cast<double>(9 * from);
-    layer.vectors = {vector(4),
-                     vector(5),
-                     vector(6) * std::sqrt(products),
-                     (vector(7).square() + 0.5) * products,
-                     {},
-                     {}};
-    return layer;
-  }
-
   static std::optional<Fork> run(const Layer& layer, const AfterNorm& after) {
     const at::NoGradGuard no_gradients;
     return fused_conv_norm(layer.input, {layer.packed}, layer.vectors,
                            NormStats::running(), after);
-  }
-
-  // A vector's numbers for every image of a lane: [N or 1, C, 1, 1].
-  static at::Tensor per_image(const at::Tensor& vector, int64_t images) {
-    const at::Tensor exact = vector.detach().cpu().to(at::kDouble);
-    if (exact.dim() == 1) return exact.view({1, -1, 1, 1});
-    return exact.repeat_interleave(images / exact.size(0), 0)
-        .view({images, -1, 1, 1});
-  }
-
-  static at::Tensor exact_norm(const Layer& layer, const at::Tensor& sums,
-                               const AfterNorm& after) {
-    const auto vector = [&](const at::Tensor& values) {
-      return per_image(values, sums.size(0));
-    };
-    const NormVectors& vectors = layer.vectors;
-    at::Tensor output =
-        (sums - vector(vectors.running_mean)) /
-            (vector(vectors.running_var) + kNormEpsilon).sqrt() *
-            vector(vectors.scale) +
-        vector(vectors.shift);
-    if (after.residual.defined())
-      output = output + after.residual.cpu().to(at::kDouble);
-    return after.relu ? output.relu() : output;
-  }
-
-  static at::Tensor exact_sums(const Layer& layer) {
-    return at::conv2d(layer.input.cpu().to(at::kDouble),
-                      layer.kernels.cpu().to(at::kDouble), {}, 1, 1);
-  }
-
-  static double difference(const at::Tensor& found,
-                           const at::Tensor& expected) {
-    return ((found.cpu().to(at::kDouble) - expected.cpu().to(at::kDouble))
-                .abs()
-                .max() /
-            expected.abs().max().cpu().to(at::kDouble))
-        .item<double>();
   }
 
   void expect_right(const Shape& shape, at::ScalarType type,
@@ -139,17 +46,6 @@ class GpuConvNorm : public testing::OnGpu {
             << "add " << add << " relu " << relu;
       }
   }
-
-  // All ways to cut tiles: part of an image, whole ones, several; several for
-  // a block, one, shared by two; narrow ones. Lanes of one tile, of many.
-  const std::vector<Shape> shapes = {
-      {16, 32, 64, 64},     {16, 16, 64, 64},     {48, 16, 64, 128},
-      {64, 16, 64, 256},    {64, 8, 128, 64},     {16, 8, 256, 128},
-      {64, 8, 256, 256},    {256, 8, 128, 192},   {16, 4, 64, 64},
-      {32, 4, 512, 192},    {512, 4, 128, 512},   {16, 16, 64, 64, 16},
-      {32, 32, 64, 64, 2},  {48, 16, 64, 128, 3}, {64, 8, 128, 64, 16},
-      {192, 8, 64, 128, 3}, {64, 4, 512, 512, 4}, {256, 4, 64, 64, 16},
-      {96, 16, 64, 64, 2}};
 };
 
 TEST_F(GpuConvNorm, IsThatOfFloat64AsFarAsTf32Goes) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/zeros.h>
@@ -98,6 +99,27 @@ TEST_F(GpuNormGrid, LeavesRunningAverages) {
   pass.uses_batch = false;
   EXPECT_FALSE(run_at_once(pass));
   expect_all(pass.output, 7);
+}
+
+// Of zeros it is told that their mean is 2 and their variance 1.
+TEST_F(GpuNormGrid, TakesSumsThatAreGivenEvenOnASharedGpu) {
+  for (const bool shared : {false, true})
+    for (const auto type : {at::kFloat, at::kBFloat16})
+      for (const int64_t parts : {1, 5, 16, 256}) {
+        const SharedDevice with_others(shared);
+        NormForward pass = forward({64, 128, 16, 16}, type);
+        const double values = 64 * 16 * 16 / static_cast<double>(parts);
+        pass.relu = false;
+        pass.sums = at::zeros({1, parts, 2, 128}, pass.vectors.scale.options());
+        pass.sums.select(2, 0).fill_(2 * values);
+        pass.sums.select(2, 1).fill_(5 * values);
+        ASSERT_TRUE(run_at_once(pass));
+        EXPECT_LT((pass.vectors.batch_mean - 2).abs().max().item<float>(),
+                  1e-5);
+        EXPECT_LT((pass.trace.inverse_std - 1).abs().max().item<float>(), 1e-4);
+        EXPECT_LT((pass.output.to(at::kFloat) + 1).abs().max().item<float>(),
+                  1e-2);
+      }
 }
 
 TEST_F(GpuNormGrid, LeavesAGpuToThoseWhoShareIt) {

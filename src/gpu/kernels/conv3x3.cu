@@ -187,6 +187,12 @@ bool is_vector_for(const at::Tensor& vector, int64_t lanes, int64_t channels,
          (vector.dim() == 1 || vector.stride(0) % 4 == 0);
 }
 
+// No tile has images of two lanes.
+bool has_lanes_of_tiles(const Layer& layer, int64_t lanes) {
+  return lanes > 0 && layer.images % lanes == 0 &&
+         layer.images / lanes % tiles_of(layer).tile_images == 0;
+}
+
 int64_t step_of(const at::Tensor& vectors) {
   return vectors.dim() == 2 ? vectors.stride(0) : 0;
 }
@@ -227,6 +233,34 @@ at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed) {
   return output;
 }
 
+OutputSums output_sums_for(const at::Tensor& input, const at::Tensor& packed,
+                           const at::Tensor& running_mean) {
+  if (!fits_conv3x3(input, packed) || !running_mean.defined()) return {};
+  const Layer layer = layer_of(input, packed);
+  const int64_t lanes = lanes_of(running_mean);
+  if (!is_vector_for(running_mean, lanes, layer.to, input.device()) ||
+      !has_lanes_of_tiles(layer, lanes))
+    return {};
+  const Plan made = plan(layer, multiprocessors(input.device()),
+                         most_shared_bytes(input.device()));
+  const int64_t parts = made.pass.tiles / made.pass.columns * made.blocks;
+  return {running_mean, at::empty({lanes, parts / lanes, 2, layer.to},
+                                  running_mean.options())};
+}
+
+at::Tensor conv3x3_sums(const at::Tensor& input, const at::Tensor& packed,
+                        const OutputSums& sums) {
+  const c10::cuda::CUDAGuard guard(input.device());
+  at::Tensor output = empty_output(input, layer_of(input, packed));
+  Plan made = plan_for(input, packed, output);
+  made.pass.over = {
+      sums.running_mean.data_ptr<float>(), step_of(sums.running_mean),
+      static_cast<int>(input.size(0) / lanes_of(sums.running_mean)),
+      sums.parts.data_ptr<float>()};
+  launch<Epilogue::kSums>(made, input);
+  return output;
+}
+
 bool fits_conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
                        const NormBehind& norm) {
   if (!fits_conv3x3(input, packed) || !norm.vectors.scale.defined())
@@ -240,8 +274,7 @@ bool fits_conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
   const at::Tensor& added = norm.residual;
   return fits(scale) && fits(shift) && fits(mean) && fits(var) &&
          step_of(scale) == step_of(shift) && step_of(mean) == step_of(var) &&
-         lanes > 0 && layer.images % lanes == 0 &&
-         layer.images / lanes % tiles_of(layer).tile_images == 0 &&
+         has_lanes_of_tiles(layer, lanes) &&
          (!added.defined() ||
           (added.sizes() == at::IntArrayRef({layer.images, layer.to,
                                              layer.height, layer.width}) &&

@@ -40,4 +40,21 @@ bool fits_conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
 at::Tensor conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
                         const NormBehind& norm);
 
+// For a norm layer that measures its batch: of every channel's distances from
+// the running mean, and of their squares, each over a part of the pixels; sums
+// are measured before they are rounded to the output's type.
+struct OutputSums {
+  at::Tensor running_mean;  // [C], or [lanes, C]
+  at::Tensor parts;         // [lanes, parts, 2, C]
+};
+
+// Room for them. Undefined parts if conv3x3_sums() does not take the input; it
+// takes the lanes that conv3x3_norm() takes.
+OutputSums output_sums_for(const at::Tensor& input, const at::Tensor& packed,
+                           const at::Tensor& running_mean);
+
+// conv3x3(), which writes the parts too.
+at::Tensor conv3x3_sums(const at::Tensor& input, const at::Tensor& packed,
+                        const OutputSums& sums);
+
 }  // namespace sotta

@@ -105,6 +105,112 @@ __device__ void normalise(const ConvPass& pass, const Place& at,
     }
 }
 
+// Of a thread's channels, in the order of its packs.
+template <int kColumns>
+struct ChannelSums {
+  float first[kColumns / 4] = {}, second[kColumns / 4] = {};
+};
+
+template <class Value, int kColumns>
+__device__ ChannelSums<kColumns> sum_channels(const ConvPass& pass,
+                                              const Place& at,
+                                              const Sums<kColumns>& sums) {
+  const int64_t lane = at.image / pass.over.lane_images;
+  const float* running_mean = pass.over.running_mean +
+                              lane * pass.over.running_step +
+                              first_channel<Value, kColumns>(at);
+  ChannelSums<kColumns> found;
+  Pack<float> mean;
+#pragma unroll
+  for (int i = 0; i < kPacksOfThread<Value, kColumns>; ++i)
+#pragma unroll
+    for (int c = 0; c < kWide<Value>; ++c) {
+      if (c % 4 == 0) mean = read_four(running_mean + i * 4 * kWide<Value> + c);
+      float &first = found.first[i * kWide<Value> + c],
+            &second = found.second[i * kWide<Value> + c];
+#pragma unroll
+      for (int p = 0; p < 2; ++p)
+#pragma unroll
+        for (int below = 0; below < 2; ++below) {
+          const float distance =
+              sums.patch[p][sum_of<Value>(i, c, below)] - mean.values[c % 4];
+          first += distance;
+          second += distance * distance;
+        }
+    }
+  return found;
+}
+
+// Of the first 2 * kHalf numbers a thread keeps one half and gives the other to
+// the thread kApart away, which keeps that one: both add what they get. What is
+// kept moves to the front; its place before comes out.
+template <int kHalf, int kApart, int kCount>
+__device__ int halve(float (&numbers)[kCount]) {
+  const bool upper = (threadIdx.x & kApart) != 0;
+#pragma unroll
+  for (int k = 0; k < kHalf; ++k) {
+    // Both in registers before one is chosen, not one of two places.
+    const float low = numbers[k], high = numbers[k + kHalf];
+    const float given = upper ? low : high, kept = upper ? high : low;
+    numbers[k] = kept + __shfl_xor_sync(~0u, given, kApart);
+  }
+  return upper ? kHalf : 0;
+}
+
+// Adds up the numbers of a warp's eight threads that have the same channels,
+// those with equal threadIdx.x % 4. An eighth of them is left to each, in front
+// of all; comes out where it was.
+template <int kCount>
+__device__ int add_in_warp(float (&numbers)[kCount]) {
+  const int in_halves = halve<kCount / 2, 16>(numbers),
+            in_quarters = halve<kCount / 4, 8>(numbers),
+            in_eighths = halve<kCount / 8, 4>(numbers);
+  return in_halves + in_quarters + in_eighths;
+}
+
+// What a warp has: the first sums of all columns, then the second ones.
+template <class Value, int kColumns>
+__device__ void write_warp_sums(ChannelSums<kColumns>& found, float* room) {
+  constexpr int kLeft = kColumns / 4 / 8;
+  const int begin = add_in_warp(found.first);
+  add_in_warp(found.second);
+#pragma unroll
+  for (int k = 0; k < kLeft; ++k) {
+    const int number = begin + k;
+    const int column = number / kWide<Value> * 4 * kWide<Value> +
+                       static_cast<int>(threadIdx.x) % 4 * kWide<Value> +
+                       number % kWide<Value>;
+    room[column] = found.first[k];
+    room[kColumns + column] = found.second[k];
+  }
+}
+
+// For Epilogue::kSums: adds up what `kWarps` warps have, in their order. `room`
+// in shared memory, 2 * kColumns floats per warp, is used by nobody else until
+// this returns. `part` is the tile's or half's number in SumsEpilogue::sums.
+template <class Value, int kColumns, int kWarps>
+__device__ void write_sums(const ConvPass& pass, const Place& at, int part,
+                           float* room, const Sums<kColumns>& sums) {
+  constexpr int kBarrier = 1, kThreadsHere = 32 * kWarps;
+  const int thread = static_cast<int>(threadIdx.x) % kThreadsHere;
+  ChannelSums<kColumns> found = sum_channels<Value, kColumns>(pass, at, sums);
+  hopper::meet<kBarrier, kThreadsHere>();  // all have multiplied: room is free
+  write_warp_sums<Value, kColumns>(found, room + thread / 32 * 2 * kColumns);
+  hopper::meet<kBarrier, kThreadsHere>();
+  if (thread < 2 * kColumns) {
+    float sum = 0;
+#pragma unroll
+    for (int warp = 0; warp < kWarps; ++warp)
+      sum += room[warp * 2 * kColumns + thread];
+    const int64_t row = int64_t{part} * 2 + thread / kColumns;
+    pass.over
+        .sums[row * pass.channels + at.column * kColumns + thread % kColumns] =
+        sum;
+  }
+  hopper::leave_to_copies();
+  hopper::meet<kBarrier, kThreadsHere>();
+}
+
 __device__ inline void store(float* to, const float* sums) {
   *reinterpret_cast<float4*>(to) =
       make_float4(sums[0], sums[1], sums[4], sums[5]);

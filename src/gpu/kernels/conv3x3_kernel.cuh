@@ -41,6 +41,16 @@ struct Shared {
   uint64_t *box_full, *box_free, *row_full, *row_free;
 };
 
+__device__ inline Shared share_out(const ConvPass& pass, char* memory,
+                                   uint64_t* barriers) {
+  return {memory,
+          memory + kBoxesAhead * box_step(pass.shape.box_bytes),
+          barriers,
+          barriers + kBoxesAhead,
+          barriers + 2 * kBoxesAhead,
+          barriers + 2 * kBoxesAhead + kMostRows};
+}
+
 __device__ inline void make_barriers(const ConvPass& pass,
                                      const Shared& shared) {
   for (int i = 0; i < kBoxesAhead; ++i) {
@@ -157,12 +167,14 @@ struct Reader {
   Turn box, row;
 };
 
+// The last box is not handed back: its slot is what comes out.
 template <class Value, int kColumns>
-__device__ void sum_tile(const ConvPass& pass, const Shared& shared, int group,
-                         Reader& at, Sums<kColumns>& sums) {
+__device__ int sum_tile(const ConvPass& pass, const Shared& shared, int group,
+                        Reader& at, Sums<kColumns>& sums) {
   const bool speaks = threadIdx.x % kGroup == 0;
   uint64_t* row_read = nullptr;  // by products that may not have ended
   uint64_t* box_read = nullptr;
+  int last_box = 0;
   keep_in_order(sums);
   for (int i = 0; i < pass.chunks; ++i) {
     hopper::wait_for(&shared.box_full[at.box.slot], at.box.parity);
@@ -181,13 +193,23 @@ __device__ void sum_tile(const ConvPass& pass, const Shared& shared, int group,
       box_read = y == 2 ? &shared.box_free[at.box.slot] : nullptr;
       at.row.next(pass.rows_ahead);
     }
+    last_box = at.box.slot;
     at.box.next(kBoxesAhead);
   }
   hopper::wait_for_products<0>();
   keep_in_order(sums);
   if (speaks) hopper::arrive(row_read);
-  if (speaks) hopper::arrive(box_read);
   if (pass.keeps_rows) at.row = {};
+  return last_box;
+}
+
+// By every thread of a group.
+__device__ inline void hand_back_box(const Shared& shared, int slot) {
+  if (threadIdx.x % kGroup == 0) hopper::arrive(&shared.box_free[slot]);
+}
+
+constexpr int exchanged_bytes(int columns) {
+  return columns * kGroup * static_cast<int>(sizeof(float));
 }
 
 // The two blocks of a cluster have summed over different channels of the input.
@@ -210,6 +232,21 @@ __device__ void exchange(float* room, int rank, int group,
       sums.patch[k / kSums][k % kSums] += slot[k * kGroup];
 }
 
+// The room for sums is the last box, handed back behind it; or, behind what the
+// blocks of a cluster exchanged: those make one tile and need no box again.
+template <class Value, int kColumns, int kBlocks>
+__device__ void hand_out_sums(const ConvPass& pass, const Shared& shared,
+                              const Place& at, int part, int last_box,
+                              const Sums<kColumns>& sums) {
+  constexpr int kWarps = kGroups * kGroup / 32 / kBlocks;
+  char* room = kBlocks == 1
+                   ? shared.boxes + last_box * box_step(pass.shape.box_bytes)
+                   : shared.boxes + exchanged_bytes(kColumns);
+  write_sums<Value, kColumns, kWarps>(pass, at, part,
+                                      reinterpret_cast<float*>(room), sums);
+  if (kBlocks == 1) hand_back_box(shared, last_box);
+}
+
 // Clusters of `kBlocks` share the input's channels of a tile.
 template <class Value, int kColumns, int kBlocks, Epilogue kEpilogue>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -217,12 +254,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 #if __CUDA_ARCH__ == 900 && defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) char memory[];
   __shared__ uint64_t barriers[kBarriers];
-  const Shared shared = {memory,
-                         memory + kBoxesAhead * box_step(pass.shape.box_bytes),
-                         barriers,
-                         barriers + kBoxesAhead,
-                         barriers + 2 * kBoxesAhead,
-                         barriers + 2 * kBoxesAhead + kMostRows};
+  const Shared shared = share_out(pass, memory, barriers);
   if (threadIdx.x == 0) make_barriers(pass, shared);
   __syncthreads();
   let_next_begin();
@@ -248,8 +280,11 @@ __global__ void __launch_bounds__(kThreads, 1)
       wait_for_kernels();
       residual = read_residual<Value, kColumns>(pass, at, group);
     }
-    if (group < kGroups)
-      sum_tile<Value, kColumns>(pass, shared, group, reader, sums);
+    [[maybe_unused]] int last_box = 0;
+    if (group < kGroups) {
+      last_box = sum_tile<Value, kColumns>(pass, shared, group, reader, sums);
+      if (kEpilogue != Epilogue::kSums) hand_back_box(shared, last_box);
+    }
     if (kBlocks > 1) {
       __syncwarp();
       exchange<kColumns>(reinterpret_cast<float*>(memory), rank, group, sums);
@@ -260,6 +295,10 @@ __global__ void __launch_bounds__(kThreads, 1)
       residual = read_residual<Value, kColumns>(pass, at, group);
     if constexpr (kEpilogue == Epilogue::kNorm)
       normalise<Value, kColumns>(pass, at, residual, sums);
+    if constexpr (kEpilogue == Epilogue::kSums)
+      hand_out_sums<Value, kColumns, kBlocks>(
+          pass, shared, at, tile / pass.columns * kBlocks + rank, last_box,
+          sums);
 #pragma unroll
     for (int p = 0; p < 2; ++p)
       write_patch<Value, kColumns>(pass, at, 2 * group + p, sums.patch[p]);

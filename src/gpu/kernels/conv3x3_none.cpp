@@ -36,4 +36,16 @@ at::Tensor conv3x3_norm(const at::Tensor& /*input*/,
   refuse();
 }
 
+OutputSums output_sums_for(const at::Tensor& /*input*/,
+                           const at::Tensor& /*packed*/,
+                           const at::Tensor& /*running_mean*/) {
+  return {};
+}
+
+at::Tensor conv3x3_sums(const at::Tensor& /*input*/,
+                        const at::Tensor& /*packed*/,
+                        const OutputSums& /*sums*/) {
+  refuse();
+}
+
 }  // namespace sotta

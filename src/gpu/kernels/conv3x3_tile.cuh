@@ -34,6 +34,7 @@ struct TileShape {
 enum class Epilogue {
   kNone,
   kNorm,  // a norm layer of known statistics, a residual's sum, a ReLU
+  kSums,  // none, but sums over the tile are written too
 };
 
 // relu(scale * (sum - mean) / sqrt(var + epsilon) + shift + residual)
@@ -45,11 +46,22 @@ struct NormEpilogue {
   bool relu;
 };
 
+// For a norm layer that measures its batch: over the pixels of a tile, or of
+// each block's half if two share it, of every channel's distances from the
+// running mean, and of their squares.
+struct SumsEpilogue {
+  const float* running_mean;  // the first lane's
+  int64_t running_step;       // from a lane's to the next one's
+  int lane_images;            // as in NormEpilogue
+  float* sums;                // [tiles or halves, 2, channels of the output]
+};
+
 struct ConvPass {
   CUtensorMap input;
   const char* kernels;  // packed
   void* output;
   NormEpilogue norm;  // for Epilogue::kNorm
+  SumsEpilogue over;  // for Epilogue::kSums
   TileShape shape;
   int tiles;
   int columns;      // tiles side by side for the output's channels

@@ -57,6 +57,19 @@ __device__ inline void wait_for(uint64_t* barrier, uint32_t parity) {
       : "memory");
 }
 
+// Some warps of the block meet, kThreads threads, at one of its barriers 1 to
+// 15; __syncthreads() is barrier 0.
+template <int kBarrier, int kThreads>
+__device__ inline void meet() {
+  asm volatile("bar.sync %0, %1;" ::"n"(kBarrier), "n"(kThreads) : "memory");
+}
+
+// What this thread has read and written in shared memory comes before copies
+// into it that are begun after the next barrier.
+__device__ inline void leave_to_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 // Copies into shared memory, counted by a barrier.
 
 // Where a box begins, along each of a tensor's sizes.

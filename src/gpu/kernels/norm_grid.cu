@@ -80,6 +80,14 @@ bool run(const NormForward& pass) {
   given.scale = data<float>(pass.vectors.scale);
   given.shift = data<float>(pass.vectors.shift);
   given.after = after_channels<Value>(pass);
+  if (pass.sums.defined()) {
+    const Place place(pass.input);
+    given.sums = data<float>(pass.sums);
+    launch_early({kGridBlocks, kGridThreads, place.stream},
+                 normalise_measured<Value>, given,
+                 static_cast<int>(pass.sums.size(1)));
+    return true;
+  }
   return launch(normalise_at_once<Value>, pass.input, given);
 }
 
@@ -103,7 +111,7 @@ bool run(const NormBackward& pass) {
 
 bool run_at_once(const NormForward& pass) {
   if (!pass.uses_batch || lanes_of(pass.vectors.scale) > 1) return false;
-  if (SharedDevice::now()) return false;
+  if (!pass.sums.defined() && SharedDevice::now()) return false;
   return pass.input.scalar_type() == at::kBFloat16 ? run<c10::BFloat16>(pass)
                                                    : run<float>(pass);
 }

@@ -12,7 +12,8 @@ namespace sotta {
 // 64 images of ResNet18-CIFAR at most.
 
 // Return false, with nothing done, if the pass or the GPU is not of that kind,
-// or the GPU is shared (SharedDevice).
+// or the GPU is shared (SharedDevice). A forward pass that is given its sums
+// needs no GPU of its own: its blocks do not wait for each other.
 bool run_at_once(const NormForward& pass);
 bool run_at_once(const NormBackward& pass);
 

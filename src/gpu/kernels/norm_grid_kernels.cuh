@@ -136,6 +136,39 @@ __device__ inline TwoSums add_parts(const Grid& grid, const float* sums) {
   return total;
 }
 
+// The sums over all parts of [parts, 2, channels] for the slice's channels;
+// valid in its first threads, one per channel.
+__device__ inline TwoSums add_measured(const Grid& grid, const float* sums,
+                                       int parts) {
+  constexpr int kSize = Pack<float>::kSize;
+  constexpr int kPacks = kBlockSums / kSize;  // of a part: one for each thread
+  static_assert(kPacks == kWarp);             // of a warp
+  __shared__ double shared[kWarps][kBlockSums];
+  const int warp = threadIdx.x / kWarp, number = threadIdx.x % kWarp * kSize;
+  // The slice's first sums, then its second ones.
+  const float* const mine = sums + number / kSliceChannels * grid.channels +
+                            grid.slice() * kSliceChannels +
+                            number % kSliceChannels;
+  double total[kSize] = {};
+#pragma unroll 4
+  for (int part = warp; part < parts; part += kWarps) {
+    const Pack<float> found =
+        read_pack(mine + int64_t{2} * part * grid.channels, 0);
+    for (int i = 0; i < kSize; ++i)
+      total[i] += found.values[i];
+  }
+  for (int i = 0; i < kSize; ++i)
+    shared[warp][number + i] = total[i];
+  __syncthreads();
+  TwoSums of_channel = {0, 0};
+  if (threadIdx.x >= kSliceChannels) return of_channel;
+  for (int k = 0; k < kWarps; ++k) {
+    of_channel.first += shared[k][threadIdx.x];
+    of_channel.second += shared[k][kSliceChannels + threadIdx.x];
+  }
+  return of_channel;
+}
+
 // Reads the packs of kReadAhead rows; those beyond the last are left to be
 // ignored. Without branches, so that the reads are under way together.
 template <class Value>
@@ -164,8 +197,18 @@ struct GridForward {
   Statistics found;
   const float *scale, *shift;
   AfterChannels<Value> after;
-  float* sums;  // [kGridBlocks, kBlockSums]
+  float* sums;  // [kGridBlocks, kBlockSums]; of normalise_measured() given
 };
+
+template <class Value>
+__device__ void read_held(const GridForward<Value>& pass,
+                          const Walk<Value>& walk, Pack<Value>* held) {
+#pragma unroll
+  for (int first = 0; first < Walk<Value>::kHeld; first += kReadAhead) {
+    if (!walk.has(first)) break;
+    read_ahead(walk, first, pass.input, held + first);
+  }
+}
 
 // Holds what it has summed.
 template <class Value, int kSize = Pack<Value>::kSize>
@@ -173,11 +216,7 @@ __device__ PackSums<kSize> sum_held_inputs(const GridForward<Value>& pass,
                                            const Walk<Value>& walk,
                                            Pack<Value>* held) {
   constexpr int kHeld = Walk<Value>::kHeld;
-#pragma unroll
-  for (int first = 0; first < kHeld; first += kReadAhead) {
-    if (!walk.has(first)) break;
-    read_ahead(walk, first, pass.input, held + first);
-  }
+  read_held(pass, walk, held);
   float running_mean[kSize];
   const int channel = pass.grid.slice() * kSliceChannels + walk.channel();
   for (int i = 0; i < kSize; ++i)
@@ -239,6 +278,27 @@ __global__ void __launch_bounds__(kGridThreads, 1)
   if (threadIdx.x < kSliceChannels)
     of_slice[threadIdx.x] = find_channel(pass, total);
   __syncthreads();
+  write_held(pass, walk, held, of_slice);
+}
+
+// The same with sums that were taken where the input was computed. The input's
+// values arrive while sums are added up.
+template <class Value>
+__global__ void __launch_bounds__(kGridThreads, 1)
+    normalise_measured(GridForward<Value> pass, int parts) {
+  __shared__ NormChannel of_slice[kSliceChannels];
+  let_next_begin();
+  wait_for_kernels();
+  const Walk<Value> walk(pass.grid);
+  Pack<Value> held[Walk<Value>::kHeld];
+  read_held(pass, walk, held);
+  const TwoSums total = add_measured(pass.grid, pass.sums, parts);
+  if (threadIdx.x < kSliceChannels)
+    of_slice[threadIdx.x] = find_channel(pass, total);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Walk<Value>::kHeld; ++k)
+    stay_packed(held[k]);
   write_held(pass, walk, held, of_slice);
 }
 

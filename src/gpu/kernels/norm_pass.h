@@ -52,6 +52,11 @@ struct NormForward {
 
   bool relu = true;
 
+  // Of every channel's distances from the running mean, and of their squares,
+  // each over a part of the input: [lanes, parts, 2, C]. Undefined: the pass
+  // takes these sums itself. On GPUs, for passes that use the batch.
+  at::Tensor sums;
+
   at::Tensor output;  // written; may be the input
   at::Tensor kept;    // written: bytes, 1 where the ReLU lets through; may be
                       // undefined

@@ -71,12 +71,16 @@ void find_statistics(const NormForward& pass, const Rows& rows,
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return;
   }
-  const int blocks = blocks_for(rows, kSummingBlocks);
-  const at::Tensor sums = block_sums(pass.vectors.scale, blocks, rows);
-  sum_inputs<Value><<<grid_of(blocks, lanes), kThreads, 0, stream>>>(
-      data<Value>(pass.input), found.running_mean, steps, rows,
-      data<float>(sums));
-  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  at::Tensor sums = pass.sums;
+  if (!sums.defined()) {
+    const int blocks = blocks_for(rows, kSummingBlocks);
+    sums = block_sums(pass.vectors.scale, blocks, rows);
+    sum_inputs<Value><<<grid_of(blocks, lanes), kThreads, 0, stream>>>(
+        data<Value>(pass.input), found.running_mean, steps, rows,
+        data<float>(sums));
+    C10_CUDA_KERNEL_LAUNCH_CHECK();
+  }
+  const auto blocks = static_cast<int>(sums.size(1));
   finish_statistics<<<grid_of(blocks_for_channels(rows), lanes),
                       dim3(kChannels, kParts), 0, stream>>>(
       data<float>(sums), blocks, rows.channels, found, steps);
@@ -137,21 +141,24 @@ void run_backward(const NormBackward& pass) {
 
 // A block's threads share rows evenly, and read packs that start well.
 template <class Value>
-bool fits(const at::Tensor& input) {
+bool fits(int64_t channels) {
   constexpr int64_t size = Pack<Value>::kSize;
-  const int64_t channels = input.size(1), packs = channels / size;
-  return channels % size == 0 && packs > 0 && kThreads % packs == 0 &&
-         starts_on_16_bytes(input);
+  const int64_t packs = channels / size;
+  return channels % size == 0 && packs > 0 && kThreads % packs == 0;
 }
 
 }  // namespace
 
 bool has_norm_rows(const at::Tensor& input) {
-  if (!input.is_cuda() || input.dim() != 4 || input.numel() == 0 ||
-      !input.is_contiguous(at::MemoryFormat::ChannelsLast))
-    return false;
-  if (input.scalar_type() == at::kBFloat16) return fits<c10::BFloat16>(input);
-  return input.scalar_type() == at::kFloat && fits<float>(input);
+  return input.is_cuda() && input.dim() == 4 && input.numel() > 0 &&
+         input.is_contiguous(at::MemoryFormat::ChannelsLast) &&
+         starts_on_16_bytes(input) &&
+         has_norm_rows(input.size(1), input.scalar_type());
+}
+
+bool has_norm_rows(int64_t channels, at::ScalarType type) {
+  if (type == at::kBFloat16) return fits<c10::BFloat16>(channels);
+  return type == at::kFloat && fits<float>(channels);
 }
 
 void run_rows(const NormForward& pass) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <ATen/core/Tensor.h>
 
 #include "gpu/kernels/norm_pass.h"
@@ -13,6 +15,9 @@ namespace sotta {
 
 // Whether this build and these passes take the input.
 bool has_norm_rows(const at::Tensor& input);
+
+// The same for a convolution's output that is not there yet.
+bool has_norm_rows(int64_t channels, at::ScalarType type);
 
 // Without a trace if only running averages are used and nothing goes back.
 void run_rows(const NormForward& pass);

@@ -131,11 +131,16 @@ void run_backward(const NormBackward& pass) {
       data<float>(pass.scale_gradient), data<float>(pass.shift_gradient));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   if (!pass.input_gradient.defined()) return;
+  // The residual's gradient, if there is one, is what came back behind the
+  // ReLU, summed and cut off already: one tensor to read, not three.
+  Incoming<Value> behind_relu = incoming<Value>(pass);
+  if (pass.residual_gradient.defined())
+    behind_relu = {data<Value>(pass.residual_gradient), nullptr, nullptr};
   propagate<Value><<<grid_of(blocks_for(rows, kWritingBlocks), lanes), kThreads,
                      0, place.stream>>>(
-      incoming<Value>(pass), data<Value>(pass.input),
-      back_formula(pass, rows.count), steps, data<float>(pass.scale_gradient),
-      data<float>(pass.shift_gradient), rows, data<Value>(pass.input_gradient));
+      behind_relu, data<Value>(pass.input), back_formula(pass, rows.count),
+      steps, data<float>(pass.scale_gradient), data<float>(pass.shift_gradient),
+      rows, data<Value>(pass.input_gradient));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 

@@ -229,9 +229,7 @@ class LayerBench {
     pass.input = output_;
     pass.gradient = output_.clone();
     if (layer_.forked) pass.second_gradient = output_.clone();
-    if (layer_.relu)
-      pass.kept = at::ones(output_.sizes(), output_.options().dtype(at::kByte))
-                      .contiguous(at::MemoryFormat::ChannelsLast);
+    if (layer_.relu) pass.kept = empty_kept(output_).fill_(255);
     pass.scale = vectors_.scale;
     pass.trace = {vectors_.running_mean, vectors_.running_var,
                   vectors_.batch_mean};
@@ -244,8 +242,8 @@ class LayerBench {
   }
 
   // Forward a fused convolution writes what it must; a measured one's output is
-  // read, and written normalised with a byte per value for the ReLU. Backward a
-  // layer reads its gradients, its input and those bytes, and writes gradients.
+  // read, and written normalised with a bit per value for the ReLU. Backward a
+  // layer reads its gradients, its input and those bits, and writes gradients.
   void count(Parts& parts) const {
     parts.products = static_cast<double>(output_.numel() * layer_.from *
                                          layer_.kernel * layer_.kernel);
@@ -253,7 +251,8 @@ class LayerBench {
     const auto values = static_cast<double>(output_.numel());
     const auto size = static_cast<double>(output_.element_size());
     const double added = layer_.residual ? 1 : 0,
-                 forked = layer_.forked ? 1 : 0, kept = layer_.relu ? 1 : 0;
+                 forked = layer_.forked ? 1 : 0,
+                 kept = layer_.relu ? 1.0 / 8 : 0;
     parts.bytes_predicting =
         values * size * (added + (packed_.there.defined() ? 0 : 2));
     parts.bytes = values * (size * (2 + added) + kept);

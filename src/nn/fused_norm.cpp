@@ -106,8 +106,8 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     pass.sums = untraced.sums;
     // What stays comes first, so that it lies together in memory.
     if (relu)
-      pass.kept = at::empty(input.sizes(), input.options().dtype(at::kByte),
-                            layout_for(input));
+      pass.kept = input.is_cpu() ? at::empty(input.sizes(), at::kByte)
+                                 : empty_kept(input);
     pass.output = at::empty_like(input);
     run_on_its_device(pass);
     context->save_for_backward({input, scale, pass.kept, pass.trace.mean,

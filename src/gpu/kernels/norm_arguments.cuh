@@ -48,13 +48,13 @@ inline Statistics statistics_of(const NormForward& pass, int64_t rows) {
 template <class Value>
 AfterChannels<Value> after_channels(const NormForward& pass) {
   return {data<Value>(pass.residual), pass.relu, data<Value>(pass.output),
-          data<uint8_t>(pass.kept)};
+          data<KeptBits>(pass.kept)};
 }
 
 template <class Value>
 Incoming<Value> incoming(const NormBackward& pass) {
   return {data<Value>(pass.gradient), data<Value>(pass.second_gradient),
-          data<uint8_t>(pass.kept)};
+          data<KeptBits>(pass.kept)};
 }
 
 inline BackFormula back_formula(const NormBackward& pass, int64_t rows) {

@@ -328,7 +328,7 @@ __device__ PackSums<kSize> sum_held_gradients(const GridBackward<Value>& pass,
   for (int first = 0; first < Walk<Value>::kHeld; first += kReadAhead) {
     if (!walk.has(first)) break;
     Pack<Value> x[kReadAhead];
-    Bytes<kSize> kept[kReadAhead];
+    KeptBits kept[kReadAhead];
     read_ahead(walk, first, pass.incoming.gradient, held + first);
     // What is to be added goes through the place of what comes next.
     if (pass.incoming.second_gradient != nullptr) {
@@ -340,8 +340,7 @@ __device__ PackSums<kSize> sum_held_gradients(const GridBackward<Value>& pass,
     read_ahead(walk, first, pass.input, x);
     if (pass.incoming.kept != nullptr)
       for (int k = 0; k < kReadAhead; ++k)
-        kept[k] = read_bytes<kSize>(pass.incoming.kept,
-                                    walk.place_to_read(first + k, first));
+        kept[k] = pass.incoming.kept[walk.place_to_read(first + k, first)];
 #pragma unroll
     for (int k = 0; k < kReadAhead; ++k) {
       const bool has = walk.has(first + k);

@@ -10,11 +10,10 @@
 
 namespace sotta::norm_rows {
 
-// Which values of a pack the ReLU let through.
-template <int kSize>
-struct alignas(kSize) Bytes {
-  uint8_t values[kSize];
-};
+// Which values of a pack the ReLU let through: bit i for its i-th value. The
+// packs' bytes lie as the packs do.
+using KeptBits = uint8_t;
+static_assert(Pack<float>::kSize <= 8 && Pack<uint16_t>::kSize <= 8);
 
 template <class Value>
 __device__ Pack<Value> read_pack(const Value* rows, int64_t place) {
@@ -25,11 +24,6 @@ template <class Value>
 __device__ void write_pack(const Pack<Value>& pack, Value* rows,
                            int64_t place) {
   reinterpret_cast<Pack<Value>*>(rows)[place] = pack;
-}
-
-template <int kSize>
-__device__ Bytes<kSize> read_bytes(const uint8_t* rows, int64_t place) {
-  return reinterpret_cast<const Bytes<kSize>*>(rows)[place];
 }
 
 // Two sums for each channel of a pack.
@@ -125,7 +119,7 @@ struct AfterChannels {
   const Value* residual;  // or none
   bool relu;
   Value* output;
-  uint8_t* kept;  // or none
+  KeptBits* kept;  // or none
 };
 
 template <class Value>
@@ -133,7 +127,7 @@ __device__ AfterChannels<Value> shifted(AfterChannels<Value> after,
                                         int64_t values) {
   if (after.residual != nullptr) after.residual += values;
   after.output += values;
-  if (after.kept != nullptr) after.kept += values;
+  if (after.kept != nullptr) after.kept += values / Pack<Value>::kSize;
   return after;
 }
 
@@ -145,7 +139,7 @@ __device__ void write_normalised(const Pack<Value>& x,
                                  const AfterChannels<Value>& after,
                                  int64_t place) {
   Pack<Value> y;
-  Bytes<kSize> through;
+  unsigned through = 0;
   for (int i = 0; i < kSize; ++i) {
     const NormChannel& channel = channels[i];
     float value =
@@ -154,18 +148,17 @@ __device__ void write_normalised(const Pack<Value>& x,
     if (after.residual != nullptr)
       value += static_cast<float>(residual.values[i]);
     // Comparisons that let NaN through.
-    through.values[i] = !(value <= 0);
+    if (!(value <= 0)) through |= 1u << i;
     y.values[i] = static_cast<Value>(after.relu && value <= 0 ? 0.0f : value);
   }
   write_pack(y, after.output, place);
-  if (after.kept != nullptr)
-    reinterpret_cast<Bytes<kSize>*>(after.kept)[place] = through;
+  if (after.kept != nullptr) after.kept[place] = static_cast<KeptBits>(through);
 }
 
-template <class Value, int kSize>
-__device__ void keep_only(const Bytes<kSize>& kept, Pack<Value>& values) {
-  for (int i = 0; i < kSize; ++i)
-    if (kept.values[i] == 0) values.values[i] = static_cast<Value>(0.0f);
+template <class Value>
+__device__ void keep_only(unsigned kept, Pack<Value>& values) {
+  for (int i = 0; i < Pack<Value>::kSize; ++i)
+    if ((kept >> i & 1u) == 0) values.values[i] = static_cast<Value>(0.0f);
 }
 
 template <class Value>
@@ -180,14 +173,14 @@ template <class Value>
 struct Incoming {
   const Value* gradient;
   const Value* second_gradient;  // to be added, or none
-  const uint8_t* kept;           // or none
+  const KeptBits* kept;          // or none
 };
 
 template <class Value>
 __device__ Incoming<Value> shifted(Incoming<Value> incoming, int64_t values) {
   incoming.gradient += values;
   if (incoming.second_gradient != nullptr) incoming.second_gradient += values;
-  if (incoming.kept != nullptr) incoming.kept += values;
+  if (incoming.kept != nullptr) incoming.kept += values / Pack<Value>::kSize;
   return incoming;
 }
 
@@ -198,8 +191,7 @@ __device__ Pack<Value> let_through(const Incoming<Value>& incoming,
   Pack<Value> values = read_pack(incoming.gradient, place);
   if (incoming.second_gradient != nullptr)
     add_pack(read_pack(incoming.second_gradient, place), values);
-  if (incoming.kept != nullptr)
-    keep_only(read_bytes<Pack<Value>::kSize>(incoming.kept, place), values);
+  if (incoming.kept != nullptr) keep_only(incoming.kept[place], values);
   return values;
 }
 

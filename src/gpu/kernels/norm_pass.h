@@ -58,8 +58,8 @@ struct NormForward {
   at::Tensor sums;
 
   at::Tensor output;  // written; may be the input
-  at::Tensor kept;    // written: bytes, 1 where the ReLU lets through; may be
-                      // undefined
+  at::Tensor kept;    // written: where the ReLU lets through; may be undefined.
+                      // A byte per value on the CPU, empty_kept() on a GPU
   NormTrace trace;    // written
 };
 

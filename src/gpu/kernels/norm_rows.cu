@@ -166,6 +166,12 @@ bool has_norm_rows(int64_t channels, at::ScalarType type) {
   return type == at::kFloat && fits<float>(channels);
 }
 
+at::Tensor empty_kept(const at::Tensor& input) {
+  constexpr int64_t kPackBytes = sizeof(Pack<float>);
+  return at::empty({input.numel() * input.element_size() / kPackBytes},
+                   input.options().dtype(at::kByte));
+}
+
 void run_rows(const NormForward& pass) {
   if (run_at_once(pass)) return;
   if (pass.input.scalar_type() == at::kBFloat16)

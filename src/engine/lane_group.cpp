@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <future>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -144,10 +145,19 @@ class LaneGroup::GroupExecutor : public Executor {
 };
 
 LaneGroup::LaneGroup(at::Device device, int64_t threads)
-    : device_(device),
-      threads_(threads),
-      queue_(device),
-      thread_([this] { serve(); }) {}
+    : device_(device), queue_(device) {
+  // LibTorch keeps the number per thread, and new threads begin with the last
+  // that any has set.
+  const int before = at::get_num_threads();
+  std::promise<void> has_set;
+  thread_ = std::thread([&has_set, threads, this] {
+    if (threads > 0) at::set_num_threads(static_cast<int>(threads));
+    has_set.set_value();
+    serve();
+  });
+  has_set.get_future().wait();
+  if (threads > 0) at::set_num_threads(before);
+}
 
 LaneGroup::~LaneGroup() {
   {
@@ -203,8 +213,6 @@ void LaneGroup::wait_for(Request& request) {
 }
 
 void LaneGroup::serve() {
-  // LibTorch keeps the number per thread.
-  if (threads_ > 0) at::set_num_threads(static_cast<int>(threads_));
   const SharedQueue::Use queue(queue_);
   std::unique_lock lock(mutex_);
   while (true) {

@@ -97,7 +97,6 @@ class LaneGroup {
   bool has_open_graphs() const;
 
   at::Device device_;
-  int64_t threads_;
   SharedQueue queue_;
 
   mutable std::mutex mutex_;

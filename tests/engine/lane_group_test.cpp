@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
@@ -265,6 +266,15 @@ TEST_F(LaneGroupTest, TakesAThreadOnce) {
   const LaneGroup::Member member(group);
   testing::expect_error(ErrorKind::kInvalid, "no lane yet",
                         [&] { const LaneGroup::Member again(group); });
+}
+
+TEST(LaneGroupThreads, AreThoseOfItsPassesAlone) {
+  const int before = at::get_num_threads();
+  const LaneGroup group(at::kCPU, before + 1);
+  EXPECT_EQ(at::get_num_threads(), before);
+  int of_new_thread = 0;
+  std::thread([&] { of_new_thread = at::get_num_threads(); }).join();
+  EXPECT_EQ(of_new_thread, before);
 }
 
 TEST(MostLanes, AreThoseOfOneLargeBatch) {

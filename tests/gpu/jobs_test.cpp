@@ -33,5 +33,18 @@ TEST_F(GpuJobs, RunSideBySideWithoutGraphs) {
   EXPECT_EQ(outcome.wrong, 0);
 }
 
+TEST_F(GpuJobs, JoinAndLeaveLanesAtAnyTime) {
+  testing::JobsOptions options;
+  options.device = gpu;
+  options.precision = Precision::kTf32;
+  options.cuda_graphs = false;
+  options.in_lanes = true;
+  options.jobs = 8;
+  options.runs = 80;
+  const testing::JobsOutcome outcome = run_jobs(options);
+  EXPECT_GE(outcome.runs, 80);
+  EXPECT_EQ(outcome.wrong, 0);
+}
+
 }  // namespace
 }  // namespace sotta

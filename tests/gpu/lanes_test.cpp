@@ -24,8 +24,10 @@ class GpuLanes : public testing::OnGpu,
   }
 };
 
-// TF32 rounds in other places where batches are of another size.
+// TF32 rounds in other places where batches are of another size. Where LAME
+// finds other neighbours for that, its answers are others.
 TEST_P(GpuLanes, AdaptAsAlone) {
+  if (GetParam() == "lame") GTEST_SKIP() << "rounding may change neighbours";
   testing::LaneRuns(GetParam(), model(Precision::kTf32)).expect_the_same(5e-2);
 }
 

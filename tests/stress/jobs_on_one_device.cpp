@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,11 @@
 #include "sotta/engine/engine.h"
 #include "sotta/gpu/device.h"
 
+#include "engine/cuda/cuda_classifier.h"
+#include "engine/lane_group.h"
 #include "gpu/cuda_graph.h"
 #include "gpu/device_queue.h"
+#include "gpu/device_work.h"
 #include "models/resnet.h"
 
 namespace sotta::testing {
@@ -48,8 +52,11 @@ std::shared_ptr<const Classifier> make_network(const JobsOptions& options,
   DeviceSettings settings;
   settings.precision = options.precision;
   settings.shared = true;
-  return choose_engine(make_resnet(
-      spec, state, {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}}, settings));
+  auto network =
+      make_resnet(spec, state, {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}}, settings);
+  // The engine for GPUs joins lanes on the CPU too.
+  return options.in_lanes ? engine::make_cuda(std::move(network))
+                          : choose_engine(std::move(network));
 }
 
 // Pixels without a generator that threads would share.
@@ -69,6 +76,7 @@ class Jobs {
  public:
   explicit Jobs(const JobsOptions& options)
       : options_(options),
+        group_(options.device),
         images_(make_images(options)),
         networks_{{10, make_network(options, 10)},
                   {100, make_network(options, 100)}} {
@@ -84,8 +92,11 @@ class Jobs {
     const int64_t before = CudaGraph::captures();
     run_in_threads(options_.jobs, options_.jobs, [&](int64_t job) {
       const OwnQueue queue(options_.device);
-      for (auto i = static_cast<size_t>(job); !enough(before); i += 5)
+      for (auto i = static_cast<size_t>(job); !enough(before); i += 5) {
+        std::optional<LaneGroup::Member> member;
+        if (options_.in_lanes) member.emplace(group_);
         check(i % kinds_.size());
+      }
     });
     return {runs_, windows_, CudaGraph::captures() - before, wrong_};
   }
@@ -107,11 +118,15 @@ class Jobs {
 
   // The last window's logits, on the CPU.
   at::Tensor run(const Kind& kind) {
+    const DeviceWork at_work(options_.device);
     MethodContext context;
     context.model = networks_.at(kind.classes);
     context.update_interval = options_.window;
-    context.executor = std::make_shared<Executor>(
-        context.model, ExecutorOptions{options_.cuda_graphs});
+    context.executor =
+        options_.in_lanes
+            ? group_.make_executor(context.model)
+            : std::make_shared<Executor>(context.model,
+                                         ExecutorOptions{options_.cuda_graphs});
     context.source_images = window(0);
     // A random network is confident of nothing, and the memory is to be full.
     OptionMap changes;
@@ -130,6 +145,7 @@ class Jobs {
   }
 
   JobsOptions options_;
+  LaneGroup group_;
   at::Tensor images_;
   std::map<int64_t, std::shared_ptr<const Classifier>> networks_;
   std::vector<Kind> kinds_;

@@ -18,6 +18,10 @@ struct JobsOptions {
   int64_t runs = 0;      // and so many runs have ended
   std::string network = "resnet18";
   int64_t window = 64;
+
+  // The threads are lanes of one group, which they join for each run and leave
+  // after it, wherever the others are. Nothing is captured then.
+  bool in_lanes = false;
 };
 
 struct JobsOutcome {

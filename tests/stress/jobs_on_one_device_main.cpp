@@ -1,9 +1,9 @@
 // Many runs side by side on one device for as long as one likes:
 //
-//   sotta_stress_jobs DEVICE PRECISION CUDA_GRAPHS JOBS CAPTURES RUNS
-//   sotta_stress_jobs cuda tf32 true 14 3000 0     # until 3,000 graphs
-//   sotta_stress_jobs cuda tf32 false 14 0 2000    # until 2,000 runs, no
-//   graphs
+//   sotta_stress_jobs DEVICE PRECISION graphs|plain|lanes JOBS CAPTURES RUNS
+//   sotta_stress_jobs cuda tf32 graphs 14 3000 0   # until 3,000 graphs
+//   sotta_stress_jobs cuda tf32 plain 14 0 2000    # until 2,000 runs
+//   sotta_stress_jobs cuda tf32 lanes 14 0 2000    # the same, in lanes
 //
 // Exits with 1 if a run gave other logits than it gives alone.
 #include <cstdio>
@@ -18,14 +18,16 @@
 int main(int argc, char** argv) try {
   if (argc != 7) {
     std::fprintf(stderr,
-                 "usage: %s DEVICE PRECISION CUDA_GRAPHS JOBS CAPTURES RUNS\n",
+                 "usage: %s DEVICE PRECISION graphs|plain|lanes JOBS CAPTURES "
+                 "RUNS\n",
                  argv[0]);
     return 2;
   }
   sotta::testing::JobsOptions options;
   options.device = sotta::parse_device(argv[1]);
   options.precision = sotta::parse_precision(argv[2]);
-  options.cuda_graphs = argv[3] == std::string("true");
+  options.cuda_graphs = argv[3] == std::string("graphs");
+  options.in_lanes = argv[3] == std::string("lanes");
   options.jobs = std::atoll(argv[4]);
   options.captures = std::atoll(argv[5]);
   options.runs = std::atoll(argv[6]);

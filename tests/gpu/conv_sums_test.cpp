@@ -12,6 +12,7 @@
 
 #include "sotta/nn/gradient.h"
 
+#include "gpu/cuda_graph.h"
 #include "gpu/device_queue.h"
 #include "gpu/kernels/conv3x3.h"
 #include "nn/conv_norm.h"
@@ -278,6 +279,36 @@ TEST_F(GpuConvSums, WaitForTheOneBefore) {
       EXPECT_TRUE(expected.isfinite().all().item<bool>());
       for (int again = 0; again < 3; ++again)
         EXPECT_TRUE(chain(false).equal(expected));
+    }
+}
+
+// Kernels of both kinds behind each other, which begin early there too.
+TEST_F(GpuConvSums, CapturedGiveThePlainResult) {
+  const at::NoGradGuard no_gradients;
+  for (const auto type : {at::kFloat, at::kBFloat16})
+    for (const Shape& shape : {Shape{64, 16, 128, 128}, Shape{64, 4, 512, 512},
+                               Shape{64, 8, 128, 128, 4}}) {
+      const Layer layer = layer_of(shape, type);
+      const auto chain = [&] {
+        Layer at = layer;
+        for (int i = 0; i < 4; ++i) {
+          at.input = measured(at, {layer.residual})->path;
+          at.input = measured(at, {layer.input}, NormStats::running())->path;
+        }
+        return at.input;
+      };
+      const at::Tensor wanted = chain(), found = at::zeros_like(wanted);
+      EXPECT_TRUE(wanted.isfinite().all().item<bool>());
+      const int64_t before = CudaGraph::captures();
+      CudaGraph step([&] { found.copy_(chain()); }, gpu, /*capture=*/true);
+      for (int64_t i = 0; i < CudaGraph::kWarmUpRuns; ++i)
+        step.run();
+      for (int launch = 0; launch < 3; ++launch) {
+        found.zero_();
+        step.run();
+        EXPECT_TRUE(found.equal(wanted));
+      }
+      EXPECT_EQ(CudaGraph::captures(), before + 1);
     }
 }
 

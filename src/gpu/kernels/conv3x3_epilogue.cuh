@@ -194,6 +194,7 @@ __device__ void write_sums(const ConvPass& pass, const Place& at, int part,
   constexpr int kBarrier = 1, kThreadsHere = 32 * kWarps;
   const int thread = static_cast<int>(threadIdx.x) % kThreadsHere;
   ChannelSums<kColumns> found = sum_channels<Value, kColumns>(pass, at, sums);
+  __syncwarp();  // one thread may have handed something back
   hopper::meet<kBarrier, kThreadsHere>();  // all have multiplied: room is free
   write_warp_sums<Value, kColumns>(found, room + thread / 32 * 2 * kColumns);
   hopper::meet<kBarrier, kThreadsHere>();

@@ -25,8 +25,10 @@ using torch::autograd::variable_list;
 // products of two such values are exact in float32, so this is what a processor
 // with instructions for it computes. LibTorch's own way ends in an illegal
 // instruction on processors with AMX.
-at::Tensor as_float(const at::Tensor& values) {
-  return values.scalar_type() == at::kBFloat16 ? values.to(at::kFloat) : values;
+at::Tensor as_multiplied(const at::Tensor& values) {
+  return values.is_cpu() && values.scalar_type() == at::kBFloat16
+             ? values.to(at::kFloat)
+             : values;
 }
 
 struct Convolution : torch::autograd::Function<Convolution> {
@@ -39,7 +41,8 @@ struct Convolution : torch::autograd::Function<Convolution> {
     context->saved_data["shape"] = input.sizes();
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
-    return at::conv2d(as_float(input), as_float(weight), {}, stride, padding)
+    return at::conv2d(as_multiplied(input), as_multiplied(weight), {}, stride,
+                      padding)
         .to(input.scalar_type());
   }
 
@@ -47,8 +50,8 @@ struct Convolution : torch::autograd::Function<Convolution> {
                                 const variable_list& output_gradients) {
     const auto saved = context->get_saved_variables();
     const at::Tensor& input = saved[0];
-    const at::Tensor weight = as_float(saved[1]);
-    const at::Tensor gradient = as_float(output_gradients[0]);
+    const at::Tensor weight = as_multiplied(saved[1]);
+    const at::Tensor gradient = as_multiplied(output_gradients[0]);
     const auto type = saved[1].scalar_type();
     const int64_t step = context->saved_data["stride"].toInt();
     const int64_t border = context->saved_data["padding"].toInt();
@@ -58,9 +61,12 @@ struct Convolution : torch::autograd::Function<Convolution> {
     if (context->needs_input_grad(0)) {
       // Its shape is all that matters here.
       const auto shape = context->saved_data["shape"].toIntVector();
-      const at::Tensor shaped = gradient.sizes() == shape
-                                    ? gradient
-                                    : at::empty(shape, weight.options());
+      const at::Tensor shaped =
+          gradient.sizes() == shape
+              ? gradient
+              : at::empty(shape, weight.options(),
+                          gradient.is_cpu() ? at::MemoryFormat::Contiguous
+                                            : gradient.suggest_memory_format());
       input_gradient =
           std::get<0>(at::convolution_backward(
                           gradient, shaped, weight,
@@ -71,10 +77,11 @@ struct Convolution : torch::autograd::Function<Convolution> {
               .to(type);
     }
     if (input.defined())
-      // LibTorch's loops take any layout and are right in one.
+      // On the CPU. LibTorch's loops take any layout and are right in one.
       weight_gradient =
           std::get<1>(at::_slow_conv2d_backward(
-                          gradient.contiguous(), as_float(input).contiguous(),
+                          gradient.contiguous(),
+                          as_multiplied(input).contiguous(),
                           weight.contiguous(), weight.sizes().slice(2), stride,
                           padding, /*output_mask=*/{false, true, false}))
               .to(type);
@@ -115,9 +122,11 @@ bool fits_packed(const at::Tensor& input, int64_t stride, int64_t padding,
 at::Tensor gpu_convolution(const at::Tensor& input, const at::Tensor& weight,
                            int64_t stride, int64_t padding,
                            const PackedKernels& packed) {
-  return fits_packed(input, stride, padding, packed)
-             ? own_convolution(input, packed)
-             : at::conv2d(input, weight, {}, stride, padding);
+  if (fits_packed(input, stride, padding, packed))
+    return own_convolution(input, packed);
+  return weight.requires_grad()
+             ? at::conv2d(input, weight, {}, stride, padding)
+             : Convolution::apply(input, weight, stride, padding);
 }
 
 at::Tensor filled_up_convolution(const at::Tensor& input,

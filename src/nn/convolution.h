@@ -14,8 +14,8 @@ namespace sotta {
 // LibTorch's fast CPU library sums the gradient of the weight in an order that
 // depends on the number of threads. Here it is summed image by image, with the
 // same bits at any thread count, at two to three times that gradient's cost.
-// With a weight that is not trained, LibTorch would still keep the input for
-// the pass back; here it does not. On other devices it is plain at::conv2d.
+// On other devices it is plain at::conv2d. With a weight that is not trained,
+// LibTorch would still keep the input for the pass back; here it does not.
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        int64_t stride, int64_t padding);
 

@@ -211,6 +211,25 @@ TEST_F(GpuConvolution, LeavesOtherShapesToLibTorch) {
       packed_kernels(kernels_for({1, 8, 3, 64}, at::kFloat)).there.defined());
 }
 
+// LibTorch's, without the input that only a trained weight's gradient needs.
+TEST_F(GpuConvolution, OfFrozenKernelsHasLibTorchsGradients) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16})
+    for (const int64_t stride : {1, 2})
+      for (const int64_t size : {1, 3}) {
+        const at::Tensor kernels = drawn({24, 16, size, size}, 2, type);
+        const at::Tensor input = as_leaf(input_for({5, 12, 16, 24}, type)),
+                         same = as_leaf(input);
+        const at::Tensor found =
+            convolution(input, kernels, stride, /*padding=*/size / 2);
+        const at::Tensor wanted =
+            at::conv2d(same, kernels, {}, stride, size / 2);
+        EXPECT_TRUE(found.equal(wanted));
+        EXPECT_LE(difference(gradient_of(found.square().sum(), input),
+                             gradient_of(wanted.square().sum(), same)),
+                  1e-6);
+      }
+}
+
 TEST_F(GpuConvolution, TakesSmallBatchesThatAreFilledUp) {
   const at::Tensor kernels = kernels_for({16, 8, 64, 64}, at::kFloat);
   const at::Tensor input = input_for({16, 8, 64, 64}, at::kFloat);

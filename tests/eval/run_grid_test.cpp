@@ -29,11 +29,10 @@ Grid eight_cells(const TinyBench& tiny) {
 
 GridOutcome run(const TinyBench& tiny, const std::filesystem::path& folder,
                 const std::vector<Cell>& cells, int64_t jobs = 1,
-                const GridCallback& progress = {}, int64_t lanes = 1) {
+                const GridCallback& progress = {}) {
   WorkbenchOptions options;
   options.data_root = tiny.root();
   options.jobs = jobs;
-  options.lanes = lanes;
   Workbench bench(options);
   RecordFolder records(folder, "");
   const auto claims = make_local_claims();
@@ -67,64 +66,6 @@ TEST(RunGrid, RunsCellsSideBySideWithTheSameResults) {
   run(tiny, one.path(), cells, 1);
   run(tiny, three.path(), cells, 3);
   EXPECT_EQ(results_in(one.path()), results_in(three.path()));
-}
-
-TEST(RunGrid, RunsCellsInLanesWithTheSameResults) {
-  const TinyBench tiny;
-  const TempDir one, lanes, both;
-  Grid grid = eight_cells(tiny);
-  grid.stream.window = 4;  // few enough images to be predicted together
-  const auto cells = expand(grid);
-  run(tiny, one.path(), cells);
-  run(tiny, lanes.path(), cells, 1, {}, 3);
-  run(tiny, both.path(), cells, 2, {}, 3);
-  EXPECT_EQ(results_in(one.path()), results_in(lanes.path()));
-  EXPECT_EQ(results_in(one.path()), results_in(both.path()));
-}
-
-TEST(RunGrid, GoesOnInLanesWhereItWasStopped) {
-  const TinyBench tiny;
-  const TempDir whole, parts;
-  const auto cells = expand(eight_cells(tiny));
-  run(tiny, whole.path(), cells);
-  const auto stopped = run(
-      tiny, parts.path(), cells, 1,
-      [](const GridProgress& now) { return now.done < 3; }, 4);
-  EXPECT_TRUE(stopped.stopped);
-  run(tiny, parts.path(), cells, 1, {}, 4);
-  EXPECT_EQ(results_in(parts.path()), results_in(whole.path()));
-  EXPECT_EQ(read_records(parts / "records.jsonl").size(), 8u);
-}
-
-TEST(RunGrid, RefusesGraphsOfSeveralLanes) {
-  WorkbenchOptions options;
-  options.lanes = 2;
-  options.cuda_graphs = true;
-  expect_error(ErrorKind::kInvalid, "expected one lane, got 2",
-               [&] { const Workbench bench(options); });
-}
-
-TEST(SuitableLanes, AreAsManyAsThreadsOnACpu) {
-  const TinyBench tiny;
-  Grid grid = eight_cells(tiny);
-  const auto lanes = [&](int64_t threads, at::Device device = at::kCPU,
-                         Precision precision = Precision::kFloat32) {
-    return suitable_lanes(expand(grid), device, precision, threads);
-  };
-  EXPECT_EQ(lanes(1), 1);
-  EXPECT_EQ(lanes(6), 6);
-  EXPECT_EQ(lanes(64), 8);  // no more than cells
-  grid.seeds = {0, 1, 2, 3, 4, 5, 6, 7};
-  grid.stream.window = 1;
-  EXPECT_EQ(lanes(2), 16);
-  EXPECT_EQ(lanes(20), 20);
-  const at::Device gpu(at::kCUDA, 0);
-  grid.stream.window = 64;
-  EXPECT_EQ(lanes(2, gpu, Precision::kTf32), 32);
-  EXPECT_EQ(lanes(2, gpu, Precision::kFloat32), 1);
-  grid.stream.window = 1024;
-  EXPECT_EQ(lanes(2, gpu, Precision::kBfloat16), 2);
-  EXPECT_EQ(lanes(16), 2);
 }
 
 TEST(RunGrid, ContinuesWhereItWasStopped) {

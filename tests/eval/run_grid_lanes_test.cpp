@@ -1,0 +1,111 @@
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sotta/eval/run_grid.h"
+#include "sotta/record/record_file.h"
+
+#include "record/run_identity.h"
+#include "tests/eval/tiny_bench.h"
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+using testing::TempDir;
+using testing::timeless;
+using testing::TinyBench;
+
+// Eight cells: two methods on two seeds of two scenarios.
+Grid eight_cells(const TinyBench& tiny) {
+  Grid grid = tiny.grid();
+  grid.scenarios = {"benign", "noise"};
+  grid.seeds = {0, 1};
+  return grid;
+}
+
+GridOutcome run(const TinyBench& tiny, const std::filesystem::path& folder,
+                const std::vector<Cell>& cells, int64_t jobs, int64_t lanes,
+                const GridCallback& progress = {}) {
+  WorkbenchOptions options;
+  options.data_root = tiny.root();
+  options.jobs = jobs;
+  options.lanes = lanes;
+  Workbench bench(options);
+  RecordFolder records(folder, "");
+  const auto claims = make_local_claims();
+  return run_grid(cells, jobs, bench, records, *claims, progress);
+}
+
+// By identity, without times.
+std::map<std::string, std::string> results_in(
+    const std::filesystem::path& folder) {
+  std::map<std::string, std::string> results;
+  for (const auto& record : read_record_folder(folder))
+    results[run_identity(record)] = to_json(timeless(record));
+  return results;
+}
+
+TEST(RunGridInLanes, RunsCellsInLanesWithTheSameResults) {
+  const TinyBench tiny;
+  const TempDir one, lanes, both;
+  Grid grid = eight_cells(tiny);
+  grid.stream.window = 4;  // few enough images to be predicted together
+  const auto cells = expand(grid);
+  run(tiny, one.path(), cells, 1, 1);
+  run(tiny, lanes.path(), cells, 1, 3);
+  run(tiny, both.path(), cells, 2, 3);
+  EXPECT_EQ(results_in(one.path()), results_in(lanes.path()));
+  EXPECT_EQ(results_in(one.path()), results_in(both.path()));
+}
+
+TEST(RunGridInLanes, GoesOnInLanesWhereItWasStopped) {
+  const TinyBench tiny;
+  const TempDir whole, parts;
+  const auto cells = expand(eight_cells(tiny));
+  run(tiny, whole.path(), cells, 1, 1);
+  const auto stopped =
+      run(tiny, parts.path(), cells, 1, 4,
+          [](const GridProgress& now) { return now.done < 3; });
+  EXPECT_TRUE(stopped.stopped);
+  run(tiny, parts.path(), cells, 1, 4);
+  EXPECT_EQ(results_in(parts.path()), results_in(whole.path()));
+  EXPECT_EQ(read_records(parts / "records.jsonl").size(), 8u);
+}
+
+TEST(RunGridInLanes, RefusesGraphsOfSeveralLanes) {
+  WorkbenchOptions options;
+  options.lanes = 2;
+  options.cuda_graphs = true;
+  expect_error(ErrorKind::kInvalid, "expected one lane, got 2",
+               [&] { const Workbench bench(options); });
+}
+
+TEST(SuitableLanes, AreAsManyAsThreadsOnACpu) {
+  const TinyBench tiny;
+  Grid grid = eight_cells(tiny);
+  const auto lanes = [&](int64_t threads, at::Device device = at::kCPU,
+                         Precision precision = Precision::kFloat32) {
+    return suitable_lanes(expand(grid), device, precision, threads);
+  };
+  EXPECT_EQ(lanes(1), 1);
+  EXPECT_EQ(lanes(6), 6);
+  EXPECT_EQ(lanes(64), 8);  // no more than cells
+  grid.seeds = {0, 1, 2, 3, 4, 5, 6, 7};
+  grid.stream.window = 1;
+  EXPECT_EQ(lanes(2), 16);
+  EXPECT_EQ(lanes(20), 20);
+  const at::Device gpu(at::kCUDA, 0);
+  grid.stream.window = 64;
+  EXPECT_EQ(lanes(2, gpu, Precision::kTf32), 32);
+  EXPECT_EQ(lanes(2, gpu, Precision::kFloat32), 1);
+  grid.stream.window = 1024;
+  EXPECT_EQ(lanes(2, gpu, Precision::kBfloat16), 2);
+  EXPECT_EQ(lanes(16), 2);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -199,6 +199,20 @@ TEST(Image, RefusesPngThatClaimsMoreThanItsBytesCanHold) {
   EXPECT_NE(error_of(png_claiming(none, big)), "no error");
 }
 
+TEST(Image, RefusesImagesOfMorePixelsThanTheCallerWants) {
+  for (const std::string name : {"photo_rgb.png", "photo.jpg"}) {
+    if (!can_decode(name)) GTEST_SKIP() << "this build lacks the library";
+    const std::string file = read_text(golden(name));
+    const auto* bytes = reinterpret_cast<const std::byte*>(file.data());
+    const auto size = static_cast<int64_t>(file.size());
+    const Array image = decode_image(bytes, size, name);
+    const int64_t pixels = image.shape[1] * image.shape[2];
+
+    EXPECT_EQ(decode_image(bytes, size, name, pixels).shape, image.shape);
+    EXPECT_THROW(decode_image(bytes, size, name, pixels - 1), Error);
+  }
+}
+
 TEST(Image, RefusesPngWithDamagedPixels) {
   SKIP_WITHOUT_LIBRARY_FOR("alpha.png");
   std::string bytes = read_text(golden("alpha.png"));

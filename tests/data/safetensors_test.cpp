@@ -125,6 +125,13 @@ TEST(Safetensors, WritesTheKnownBytes) {
   EXPECT_EQ(read_bytes(folder / "a"), with_length(json, "ab"));
 }
 
+TEST(Safetensors, BytesInMemoryAreThoseOfTheFile) {
+  const TempDir folder;
+  write_safetensors(folder / "a", every_type());
+
+  EXPECT_EQ(safetensors_bytes(every_type(), "a"), read_bytes(folder / "a"));
+}
+
 TEST(Safetensors, FileMayBeReplacedWhileItIsRead) {
   const TempDir folder;
   write_safetensors(folder / "a", every_type());

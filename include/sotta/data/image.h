@@ -21,10 +21,12 @@ bool is_image_name(const std::filesystem::path& file);
 // convert("RGB") does it.
 //
 // Throws Error: kBadFormat if the file is truncated, damaged, neither JPEG nor
-// PNG, or claims more pixels than its size can hold; kUnsupported if this build
-// lacks the library for the format. `name` is named in messages.
+// PNG, or claims more pixels than its size can hold or than `most_pixels`;
+// kUnsupported if this build lacks the library for the format. `name` is named
+// in messages.
 Array decode_image(const std::byte* bytes, int64_t size,
-                   const std::string& name);
+                   const std::string& name,
+                   int64_t most_pixels = kMaxImagePixels);
 
 // The same for a file; also throws Error(kNotFound) or Error(kIo).
 Array decode_image(const std::filesystem::path& file);

@@ -30,7 +30,11 @@ TensorFile read_safetensors(const std::filesystem::path& path);
 void write_safetensors(const std::filesystem::path& path,
                        const TensorFile& content);
 
-// The same from memory; `subject` is named in messages. The first form copies
+// The bytes of such a file; `subject` is named in messages.
+std::string safetensors_bytes(const TensorFile& content,
+                              const std::string& subject);
+
+// Reading from memory; `subject` is named in messages. The first form copies
 // the tensors, the second shares them.
 TensorFile parse_safetensors(const std::byte* data, size_t size,
                              const std::string& subject);

@@ -146,6 +146,17 @@ std::vector<TensorEntry> lay_out(const TensorFile& content,
   return tensors;
 }
 
+// What a file begins with: the length of the header, and the header.
+std::string front_bytes(const SafetensorsHeader& header,
+                        const std::string& subject) {
+  std::string json = make_safetensors_header(header, subject);
+  json.append((8 - json.size() % 8) % 8, ' ');
+  std::string front;
+  for (size_t i = 0; i < kLengthSize; ++i)
+    front.push_back(static_cast<char>(json.size() >> (8 * i) & 0xff));
+  return front + json;
+}
+
 }  // namespace
 
 TensorFile parse_safetensors(const std::byte* data, size_t size,
@@ -162,17 +173,23 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
   return parse(map_file(path), path.string(), array_at);
 }
 
+std::string safetensors_bytes(const TensorFile& content,
+                              const std::string& subject) {
+  const SafetensorsHeader header{lay_out(content, subject), content.metadata};
+  std::string bytes = front_bytes(header, subject);
+  for (const auto& tensor : header.tensors)
+    bytes.append(content.tensors.at(tensor.name).as<char>(),
+                 static_cast<size_t>(tensor.end - tensor.begin));
+  return bytes;
+}
+
 void write_safetensors(const std::filesystem::path& path,
                        const TensorFile& content) {
-  SafetensorsHeader header{lay_out(content, path.string()), content.metadata};
-  std::string json = make_safetensors_header(header, path.string());
-  json.append((8 - json.size() % 8) % 8, ' ');
-  char length[kLengthSize];
-  for (size_t i = 0; i < kLengthSize; ++i)
-    length[i] = static_cast<char>(json.size() >> (8 * i) & 0xff);
+  const SafetensorsHeader header{lay_out(content, path.string()),
+                                 content.metadata};
+  const std::string front = front_bytes(header, path.string());
   AtomicFile file(path);
-  file.write(length, sizeof length);
-  file.write(json.data(), json.size());
+  file.write(front.data(), front.size());
   for (const auto& tensor : header.tensors)
     file.write(content.tensors.at(tensor.name).data.get(),
                static_cast<size_t>(tensor.end - tensor.begin));

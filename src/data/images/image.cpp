@@ -52,9 +52,9 @@ void store_rgb_row(const unsigned char* rgb, int64_t row, const Array& image,
 }
 
 Array decode_image(const std::byte* bytes, int64_t size,
-                   const std::string& name) {
+                   const std::string& name, int64_t most_pixels) {
   const EncodedImage file{reinterpret_cast<const unsigned char*>(bytes),
-                          static_cast<size_t>(size), name};
+                          static_cast<size_t>(size), name, most_pixels};
   if (starts_with(file, {0xFF, 0xD8, 0xFF})) return decode_jpeg(file);
   if (starts_with(file, {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'}))
     return decode_png(file);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sotta/data/array.h"
+#include "sotta/data/image.h"
 
 namespace sotta {
 
@@ -13,6 +14,7 @@ struct EncodedImage {
   const unsigned char* bytes;
   size_t size;
   std::string name;
+  int64_t most_pixels = kMaxImagePixels;
 };
 
 // One source per format, or its *_none.cpp where the library is absent.

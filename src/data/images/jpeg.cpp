@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <vector>
@@ -148,8 +149,10 @@ Array decode_jpeg(const EncodedImage& file) {
   JpegFile jpeg(file);
   const int64_t height = jpeg.info().image_height;
   const int64_t width = jpeg.info().image_width;
-  check_image_size(file.name, height, width,
-                   static_cast<int64_t>(file.size) * kMostPixelsPerByte);
+  check_image_size(
+      file.name, height, width,
+      std::min(static_cast<int64_t>(file.size) * kMostPixelsPerByte,
+               file.most_pixels));
   jpeg.start();
   auto [image, planes] =
       allocate_array(ElementType::kUint8, {3, height, width});

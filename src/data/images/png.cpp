@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -148,7 +149,8 @@ Array decode_png(const EncodedImage& file) {
   check(read_header(reader), reader, file.name);
   const int64_t height = png_get_image_height(reader.png, reader.info);
   const int64_t width = png_get_image_width(reader.png, reader.info);
-  check_image_size(file.name, height, width, most_pixels(reader, file.size));
+  check_image_size(file.name, height, width,
+                   std::min(most_pixels(reader, file.size), file.most_pixels));
   check(ask_for_rgb(reader), reader, file.name);
 
   std::vector<unsigned char> pixels(static_cast<size_t>(3 * height * width));

@@ -1,0 +1,111 @@
+#include "serve/streams/stream_answer.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "sotta/core/error.h"
+
+#include "serve/streams/byte_stream.h"
+
+namespace sotta {
+namespace {
+
+constexpr const char* kSubject = "stored answers";
+
+auto fields(const StreamAnswer& answer) {
+  return std::tie(answer.seq, answer.classes, answer.logits, answer.labels,
+                  answer.confidences, answer.verdicts, answer.updates,
+                  answer.guard);
+}
+
+void write(const StreamAnswer& answer, ByteWriter& writer) {
+  writer.number(answer.seq);
+  writer.number(answer.classes);
+  writer.number(answer.updates);
+  writer.numbers(answer.logits);
+  writer.numbers(answer.labels);
+  writer.numbers(answer.confidences);
+  std::vector<uint8_t> verdicts;
+  for (const Verdict verdict : answer.verdicts)
+    verdicts.push_back(static_cast<uint8_t>(verdict));
+  writer.numbers(verdicts);
+  writer.text(answer.guard);
+}
+
+StreamAnswer read(ByteReader& reader) {
+  StreamAnswer answer;
+  answer.seq = reader.number<int64_t>();
+  answer.classes = reader.number<int64_t>();
+  answer.updates = reader.number<int64_t>();
+  answer.logits = reader.numbers<float>();
+  answer.labels = reader.numbers<int64_t>();
+  answer.confidences = reader.numbers<float>();
+  for (const uint8_t code : reader.numbers<uint8_t>()) {
+    if (code >= kVerdicts)
+      fail(ErrorKind::kBadFormat, kSubject, "expected a verdict, got another");
+    answer.verdicts.push_back(static_cast<Verdict>(code));
+  }
+  answer.guard = reader.text();
+  const size_t images = answer.images();
+  if (answer.classes < 1 || answer.confidences.size() != images ||
+      answer.verdicts.size() != images ||
+      answer.logits.size() / static_cast<size_t>(answer.classes) != images ||
+      answer.logits.size() % static_cast<size_t>(answer.classes) != 0)
+    fail(ErrorKind::kBadFormat, kSubject,
+         "expected all parts of an answer on as many images");
+  return answer;
+}
+
+size_t packed_size(const StreamAnswer& answer) {
+  ByteWriter writer;
+  write(answer, writer);
+  return writer.bytes().size();
+}
+
+}  // namespace
+
+bool operator==(const StreamAnswer& one, const StreamAnswer& other) {
+  return fields(one) == fields(other);
+}
+
+void AnswerLog::add(StreamAnswer answer) {
+  held_ += packed_size(answer);
+  answers_.push_back(std::move(answer));
+  while (answers_.size() > most_ || (held_ > bytes_ && answers_.size() > 1)) {
+    held_ -= packed_size(answers_.front());
+    answers_.pop_front();
+  }
+}
+
+const StreamAnswer* AnswerLog::find(int64_t seq) const {
+  const auto found = std::lower_bound(
+      answers_.begin(), answers_.end(), seq,
+      [](const StreamAnswer& one, int64_t wanted) { return one.seq < wanted; });
+  return found == answers_.end() || found->seq != seq ? nullptr : &*found;
+}
+
+std::string AnswerLog::pack() const {
+  ByteWriter writer;
+  writer.number<uint64_t>(answers_.size());
+  for (const StreamAnswer& answer : answers_)
+    write(answer, writer);
+  return writer.bytes();
+}
+
+void AnswerLog::parse(const std::string& packed) {
+  ByteReader reader(packed, kSubject);
+  AnswerLog parsed(most_, bytes_);
+  const auto count = reader.number<uint64_t>();
+  for (uint64_t i = 0; i < count; ++i) {
+    StreamAnswer answer = read(reader);
+    if (!parsed.answers_.empty() && parsed.answers_.back().seq >= answer.seq)
+      fail(ErrorKind::kBadFormat, kSubject, "expected answers in their order");
+    parsed.add(std::move(answer));
+  }
+  if (!reader.at_end())
+    fail(ErrorKind::kBadFormat, kSubject, "expected nothing after the last");
+  *this = std::move(parsed);
+}
+
+}  // namespace sotta

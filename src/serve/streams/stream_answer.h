@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "sotta/adapt/verdict.h"
+
+namespace sotta {
+
+// What one request was answered with, as plain numbers.
+struct StreamAnswer {
+  int64_t seq = 0;  // which of its stream's requests it was
+  int64_t classes = 0;
+  std::vector<float> logits;  // [N, classes]
+  std::vector<int64_t> labels;
+  std::vector<float> confidences;
+  std::vector<Verdict> verdicts;  // as they stood when it was answered
+
+  // Updates that the network which answered had seen.
+  int64_t updates = 0;
+
+  // What guards found and did in the updates since the answer before.
+  std::string guard;
+
+  size_t images() const { return labels.size(); }
+};
+
+bool operator==(const StreamAnswer& one, const StreamAnswer& other);
+
+// The latest answers of a stream, for requests that come again.
+class AnswerLog {
+ public:
+  // Kept are `most` answers, fewer where they take more than `bytes`.
+  explicit AnswerLog(size_t most = 1024, size_t bytes = size_t{8} << 20)
+      : most_(most), bytes_(bytes) {}
+
+  void add(StreamAnswer answer);
+
+  // None if it has been forgotten, or was never there.
+  const StreamAnswer* find(int64_t seq) const;
+
+  size_t size() const { return answers_.size(); }
+
+  // To bytes and back; parse() replaces what is kept. Throws
+  // Error(kBadFormat) for bytes that pack() does not write.
+  std::string pack() const;
+  void parse(const std::string& packed);
+
+ private:
+  size_t most_, bytes_;
+  size_t held_ = 0;  // bytes that pack() would write
+  std::deque<StreamAnswer> answers_;
+};
+
+}  // namespace sotta

@@ -9,16 +9,6 @@
 
 namespace sotta {
 
-// An answer, and where its stream stands now.
-struct InferResult {
-  StreamAnswer answer;
-  int64_t next_seq = 0;     // the request that is expected next
-  int64_t durable_seq = 0;  // requests before it survive a crash
-
-  // Why nothing is being learnt; empty if the stream is not frozen.
-  std::string frozen;
-};
-
 struct InferResponse {
   std::string body;
 

@@ -29,6 +29,16 @@ struct StreamAnswer {
 
 bool operator==(const StreamAnswer& one, const StreamAnswer& other);
 
+// An answer, and where its stream stands now.
+struct InferResult {
+  StreamAnswer answer;
+  int64_t next_seq = 0;     // the request that is expected next
+  int64_t durable_seq = 0;  // requests before it survive a crash
+
+  // Why nothing is being learnt; empty if the stream is not frozen.
+  std::string frozen;
+};
+
 // The latest answers of a stream, for requests that come again.
 class AnswerLog {
  public:

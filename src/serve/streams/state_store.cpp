@@ -1,0 +1,234 @@
+#include "serve/streams/state_store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "sotta/core/error.h"
+
+#include "core/output_place.h"
+
+namespace sotta {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSnapshot = ".safetensors";
+constexpr const char* kKeptSnapshot = "-kept.safetensors";
+constexpr const char* kJournal = ".journal";
+constexpr const char* kDamaged = ".damaged";
+constexpr size_t kDigits = 10;
+
+bool is_plain(unsigned char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9') || letter == '-' || letter == '_';
+}
+
+std::string file_name(int64_t number, const char* ending) {
+  const std::string digits = std::to_string(number);
+  const size_t zeros = digits.size() < kDigits ? kDigits - digits.size() : 0;
+  return std::string(zeros, '0') + digits + ending;
+}
+
+// The number of a file of this ending; 0 if it is another one.
+int64_t number_of(const std::string& name, const char* ending) {
+  int64_t number = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, problem] = std::from_chars(name.data(), end, number);
+  return problem == std::errc() && number > 0 &&
+                 name == file_name(number, ending)
+             ? number
+             : 0;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  if (!fs::is_directory(folder)) return names;
+  for (const auto& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
+std::vector<int64_t> journals_in(const fs::path& folder) {
+  std::vector<int64_t> numbers;
+  for (const std::string& name : names_in(folder))
+    if (const int64_t number = number_of(name, kJournal))
+      numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+std::string escape_name(const std::string& name) {
+  std::string escaped;
+  for (const unsigned char letter : name) {
+    char code[4];
+    std::snprintf(code, sizeof code, "%%%02X", letter);
+    escaped += is_plain(letter) ? std::string(1, static_cast<char>(letter))
+                                : std::string(code);
+  }
+  return escaped.empty() ? "%" : escaped;
+}
+
+std::optional<std::string> unescape_name(const std::string& escaped) {
+  std::string name;
+  for (size_t i = 0; i < escaped.size(); ++i) {
+    unsigned code = static_cast<unsigned char>(escaped[i]);
+    if (escaped[i] == '%') {
+      const char* digits = escaped.data() + i + 1;
+      const char* end = escaped.data() + std::min(i + 3, escaped.size());
+      if (std::from_chars(digits, end, code, 16).ptr != digits + 2)
+        return std::nullopt;
+      i += 2;
+    }
+    name.push_back(static_cast<char>(code));
+  }
+  if (escape_name(name) != escaped || name.empty()) return std::nullopt;
+  return name;
+}
+
+fs::path StreamFolder::file_of(const SnapshotEntry& entry) const {
+  return path_ /
+         file_name(entry.number, entry.kept ? kKeptSnapshot : kSnapshot);
+}
+
+fs::path StreamFolder::journal_of(int64_t number) const {
+  return path_ / file_name(number, kJournal);
+}
+
+int64_t StreamFolder::save(const StreamState& state, bool keep) {
+  make_folder(path_);
+  const auto before = snapshots();
+  int64_t last = before.empty() ? 0 : before.back().number;
+  for (const std::string& name : names_in(path_))  // never a number again
+    last = std::max(last, number_of(name, kDamaged));
+  const SnapshotEntry entry{last + 1, keep};
+  write_safetensors(file_of(entry), to_tensor_file(state));
+  remove_old();
+  return entry.number;
+}
+
+void StreamFolder::remove_old() const {
+  const auto all = snapshots();
+  size_t kept = 0;
+  int64_t oldest_of_two = 0;
+  for (size_t i = all.size(); i-- > 0;) {
+    const bool newest_two = i + 2 >= all.size();
+    if (newest_two) oldest_of_two = all[i].number;
+    if (all[i].kept && kept++ < kKept) continue;
+    if (!newest_two) fs::remove(file_of(all[i]));
+  }
+  for (const int64_t number : journals_in(path_))
+    if (number < oldest_of_two) fs::remove(journal_of(number));
+}
+
+std::vector<SnapshotEntry> StreamFolder::snapshots() const {
+  std::vector<SnapshotEntry> entries;
+  for (const std::string& name : names_in(path_)) {
+    if (const int64_t number = number_of(name, kSnapshot))
+      entries.push_back({number, false});
+    if (const int64_t number = number_of(name, kKeptSnapshot))
+      entries.push_back({number, true});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return entries;
+}
+
+StreamState StreamFolder::read(const SnapshotEntry& entry) const {
+  const fs::path file = file_of(entry);
+  return to_stream_state(read_safetensors(file), file.string());
+}
+
+StreamState StreamFolder::read(int64_t number) const {
+  for (const SnapshotEntry& entry : snapshots())
+    if (entry.number == number) return read(entry);
+  fail(ErrorKind::kNotFound, "snapshot",
+       "there is none of number " + std::to_string(number));
+}
+
+void StreamFolder::set_aside(const SnapshotEntry& entry) const {
+  fs::rename(file_of(entry), path_ / file_name(entry.number, kDamaged));
+}
+
+std::optional<StreamFolder::Loaded> StreamFolder::load() {
+  const auto all = snapshots();
+  Loaded loaded;
+  std::vector<SnapshotEntry> broken;
+  for (size_t i = all.size(); i-- > 0;) {
+    try {
+      loaded.state = read(all[i]);
+      loaded.number = all[i].number;
+      for (const SnapshotEntry& entry : broken)
+        set_aside(entry);
+      return loaded;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kIo) throw;
+      loaded.damaged.push_back(first_line(error));
+      broken.push_back(all[i]);
+    }
+  }
+  // Nothing whole: as it is, for a person to look at.
+  if (!loaded.damaged.empty())
+    throw Error(ErrorKind::kBadFormat, loaded.damaged.front());
+  return std::nullopt;
+}
+
+std::vector<StreamRequest> StreamFolder::requests_since(int64_t number) const {
+  std::vector<StreamRequest> requests;
+  for (const int64_t journal : journals_in(path_)) {
+    if (journal < number) continue;
+    for (StreamRequest& entry : read_journal(journal_of(journal)))
+      requests.push_back(std::move(entry));
+  }
+  return requests;
+}
+
+std::unique_ptr<RequestJournal> StreamFolder::start_journal(
+    int64_t number) const {
+  return std::make_unique<RequestJournal>(journal_of(number));
+}
+
+void StreamFolder::remove() {
+  fs::remove_all(path_);
+}
+
+StateStore::StateStore(fs::path root) : root_(std::move(root)) {
+  make_folder(root_ / "streams");
+  const fs::path file = root_ / "lock";
+  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) fail_to_write(file, errno);
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    fail(ErrorKind::kInvalid, root_.string(),
+         "is in use by another process that serves streams");
+  }
+}
+
+StateStore::~StateStore() {
+  ::close(lock_);
+}
+
+std::vector<std::string> StateStore::streams(const std::string& model) const {
+  std::vector<std::string> names;
+  for (const std::string& escaped :
+       names_in(root_ / "streams" / escape_name(model)))
+    if (const auto name = unescape_name(escaped)) names.push_back(*name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+StreamFolder StateStore::folder(const std::string& model,
+                                const std::string& stream) const {
+  return StreamFolder(root_ / "streams" / escape_name(model) /
+                      escape_name(stream));
+}
+
+}  // namespace sotta

@@ -1,0 +1,184 @@
+#include "serve/streams/state_store.h"
+
+#include <filesystem>
+
+#include <ATen/ops/full.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_error;
+using testing::TempDir;
+
+StreamState state_of(int64_t next_seq) {
+  StreamState state;
+  state.identity = "test";
+  state.adapter.method = "none";
+  state.adapter.tensors["value"] = at::full({3}, next_seq);
+  state.next_seq = next_seq;
+  return state;
+}
+
+std::vector<int64_t> numbers(const StreamFolder& folder) {
+  std::vector<int64_t> found;
+  for (const SnapshotEntry& entry : folder.snapshots())
+    found.push_back(entry.number);
+  return found;
+}
+
+TEST(EscapeName, LeavesNothingThatMeansSomethingInAPath) {
+  EXPECT_EQ(escape_name("camera-7_B"), "camera-7_B");
+  EXPECT_EQ(escape_name("."), "%2E");
+  EXPECT_EQ(escape_name(".."), "%2E%2E");
+  EXPECT_EQ(escape_name("../../etc/passwd"), "%2E%2E%2F%2E%2E%2Fetc%2Fpasswd");
+  EXPECT_EQ(escape_name("a%2Fb"), "a%252Fb");
+  EXPECT_EQ(escape_name("\xc3\xa4"), "%C3%A4");
+}
+
+TEST(EscapeName, ComesBackAndNothingElseDoes) {
+  std::string every;
+  for (int code = 1; code < 256; ++code)
+    every.push_back(static_cast<char>(code));
+
+  EXPECT_EQ(unescape_name(escape_name(every)), every);
+  for (const std::string wrong :
+       {"", "%", "%4", "%4g", "%41", "%2e", "a.b", "a b", ".partial-1", "%2"})
+    EXPECT_FALSE(unescape_name(wrong).has_value()) << wrong;
+}
+
+TEST(StreamFolder, KeepsTheNewestTwo) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  EXPECT_FALSE(folder.load().has_value());
+
+  for (int64_t seq = 1; seq <= 4; ++seq)
+    EXPECT_EQ(folder.save(state_of(10 * seq)), seq);
+
+  EXPECT_EQ(numbers(folder), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(folder.load()->state.next_seq, 40);
+  EXPECT_EQ(folder.read(3).next_seq, 30);
+  expect_error(ErrorKind::kNotFound, "none of number 2",
+               [&] { folder.read(2); });
+}
+
+TEST(StreamFolder, KeepsWhatWasAskedForUpToALimit) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+
+  for (int64_t seq = 1; seq <= 20; ++seq)
+    folder.save(state_of(seq), /*keep=*/true);
+  folder.save(state_of(21));
+  folder.save(state_of(22));
+
+  const auto left = numbers(folder);
+  EXPECT_EQ(left.size(), StreamFolder::kKept + 2);
+  EXPECT_EQ(left.front(), 5);
+  EXPECT_EQ(folder.load()->number, 22);
+}
+
+TEST(StreamFolder, ASnapshotCutAnywhereIsPutAsideForTheOneBefore) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  folder.save(state_of(1));
+  folder.save(state_of(2));
+  const auto newest = root / "s/0000000002.safetensors";
+  const std::string whole = testing::read_bytes(newest);
+
+  for (size_t size = 0; size < whole.size(); size += 7) {
+    const TempDir other;
+    std::filesystem::copy(root / "s", other / "s");
+    other.write("s/0000000002.safetensors", whole.substr(0, size));
+    StreamFolder cut(other / "s");
+
+    const auto loaded = cut.load();
+
+    ASSERT_TRUE(loaded.has_value());
+    EXPECT_EQ(loaded->state.next_seq, 1);
+    EXPECT_EQ(loaded->damaged.size(), 1u);
+    EXPECT_EQ(numbers(cut), std::vector<int64_t>{1});
+    EXPECT_TRUE(std::filesystem::exists(other / "s/0000000002.damaged"));
+    EXPECT_EQ(cut.save(state_of(3)), 3) << "no number is given twice";
+  }
+}
+
+TEST(StreamFolder, WhereNoneIsWholeAllStayAsTheyAre) {
+  const TempDir root;
+  root.write("s/0000000001.safetensors", "no");
+  StreamFolder folder(root / "s");
+
+  expect_error(ErrorKind::kBadFormat, "0000000001", [&] { folder.load(); });
+
+  EXPECT_EQ(numbers(folder), std::vector<int64_t>{1});
+}
+
+TEST(StreamFolder, WhatIsNotASnapshotIsLeftAlone) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  folder.save(state_of(1));
+  for (const std::string name :
+       {"s/1.safetensors", "s/note.txt", "s/-000000001.safetensors",
+        "s/0000000002.safetensors.partial-1-0"})
+    root.write(name, "x");
+
+  EXPECT_EQ(numbers(folder), std::vector<int64_t>{1});
+  folder.save(state_of(2));
+  EXPECT_TRUE(std::filesystem::exists(root / "s/note.txt"));
+}
+
+TEST(StreamFolder, RequestsSinceASnapshotComeFromItsJournalAndLaterOnes) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  const auto request = [](int64_t seq) {
+    return StreamRequest{seq, true, false, at::full({1, 1, 1, 1}, 0.5f)};
+  };
+  folder.save(state_of(1));
+  folder.start_journal(1)->append(request(1));
+  folder.save(state_of(2));
+  folder.start_journal(2)->append(request(2));
+
+  EXPECT_EQ(folder.requests_since(1).size(), 2u);
+  ASSERT_EQ(folder.requests_since(2).size(), 1u);
+  EXPECT_EQ(folder.requests_since(2)[0].seq, 2);
+
+  folder.save(state_of(3));
+  EXPECT_EQ(folder.requests_since(1).size(), 1u) << "the first is removed";
+}
+
+TEST(StateStore, ListsTheStreamsOfAModelByName) {
+  const TempDir root;
+  const StateStore store(root / "state");
+  for (const std::string name : {"b", "../a", "c/d"})
+    store.folder("m", name).save(state_of(1));
+
+  EXPECT_EQ(store.streams("m"), (std::vector<std::string>{"../a", "b", "c/d"}));
+  EXPECT_TRUE(store.streams("other").empty());
+  EXPECT_FALSE(std::filesystem::exists(root / "state/streams/a"));
+}
+
+TEST(StateStore, AFolderThatIsGoneHasNothing) {
+  const TempDir root;
+  const StateStore store(root / "state");
+  StreamFolder folder = store.folder("m", "a");
+  folder.save(state_of(1));
+
+  folder.remove();
+
+  EXPECT_TRUE(store.streams("m").empty());
+  EXPECT_FALSE(folder.load().has_value());
+}
+
+TEST(StateStore, OneProcessAtATimeUsesAFolder) {
+  const TempDir root;
+  {
+    const StateStore first(root.path());
+    expect_error(ErrorKind::kInvalid, "in use by another process",
+                 [&] { const StateStore second(root.path()); });
+  }
+  EXPECT_NO_THROW(StateStore(root.path()));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -1,0 +1,91 @@
+#include "serve/streams/stream_state.h"
+
+#include <ATen/ops/arange.h>
+
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+StreamState example() {
+  StreamState state;
+  state.identity = "model, method";
+  state.adapter.method = "tent";
+  state.adapter.tensors["a"] = at::arange(4, at::kFloat);
+  state.adapter.tensors["b"] = at::arange(3, at::kLong);
+  state.next_seq = 7;
+  state.frozen = true;
+  state.guard = "rolled back";
+  state.guard_trips = 2;
+  StreamAnswer answer;
+  answer.seq = 6;
+  answer.classes = 1;
+  answer.logits = answer.confidences = {0.5f};
+  answer.labels = {0};
+  answer.verdicts = {Verdict::kAdmitted};
+  state.answers.add(answer);
+  return state;
+}
+
+StreamState parse(const std::string& bytes) {
+  return to_stream_state(
+      parse_safetensors(reinterpret_cast<const std::byte*>(bytes.data()),
+                        bytes.size(), "test"),
+      "test");
+}
+
+TEST(StreamState, ComesBackFromItsBytes) {
+  const StreamState state = example();
+  const std::string bytes = safetensors_bytes(to_tensor_file(state), "test");
+
+  const StreamState back = parse(bytes);
+
+  EXPECT_EQ(back.identity, state.identity);
+  EXPECT_EQ(back.adapter.method, "tent");
+  EXPECT_TRUE(
+      back.adapter.tensors.at("b").equal(state.adapter.tensors.at("b")));
+  EXPECT_EQ(back.adapter.tensors.size(), 2u);
+  EXPECT_EQ(back.next_seq, 7);
+  EXPECT_TRUE(back.frozen);
+  EXPECT_EQ(back.guard, "rolled back");
+  EXPECT_EQ(back.guard_trips, 2);
+  EXPECT_EQ(back.answers.pack(), state.answers.pack());
+  EXPECT_EQ(safetensors_bytes(to_tensor_file(back), "test"), bytes);
+}
+
+TEST(StreamState, AChangeOfAnyByteIsNoticed) {
+  const std::string whole =
+      safetensors_bytes(to_tensor_file(example()), "test");
+
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x04);
+    // A space of the header may become another character that says nothing.
+    try {
+      const StreamState state = parse(damaged);
+      EXPECT_EQ(safetensors_bytes(to_tensor_file(state), "test"), whole) << at;
+    } catch (const Error& error) {
+      EXPECT_NE(error.kind(), ErrorKind::kInvalid) << error.what();
+    }
+  }
+}
+
+TEST(StreamState, ATruncationIsNoticed) {
+  const std::string whole =
+      safetensors_bytes(to_tensor_file(example()), "test");
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_THROW(parse(whole.substr(0, size)), Error) << size;
+}
+
+TEST(StreamState, AnotherSafetensorsFileIsNone) {
+  TensorFile file;
+  testing::expect_error(ErrorKind::kBadFormat, "found no \"format\"",
+                        [&] { to_stream_state(file, "test"); });
+
+  file.metadata["format"] = "sotta stream 9";
+  testing::expect_error(ErrorKind::kBadFormat, "sotta stream 1",
+                        [&] { to_stream_state(file, "test"); });
+}
+
+}  // namespace
+}  // namespace sotta

@@ -36,6 +36,8 @@ UNTESTED = {
     "src/nn/blended_norm.cpp": "private to batch_norm.cpp: tests/nn/batch_norm_test.cpp",
     "src/nn/fused_norm.cpp": "private to norm_relu.cpp and batch_norm.cpp: their tests",
     "src/nn/norm_planes.cpp": "private to fused_norm.cpp: tests/nn/norm_relu_test.cpp",
+    "src/serve/http/server_beast.cpp": "sockets: tests/cli/serve_checks.py",
+    "src/serve/http/server_none.cpp": "stands in where Boost.Beast is missing",
 }
 
 FUNCTION_LIMIT = 60

@@ -21,7 +21,7 @@ tools=(make:make g++:g++ cmake:cmake ninja:ninja-build ccache:ccache)
 # makes matrix products 20 times slower.
 torch=(libtorch-dev libopenblas0-pthread)
 packages=(libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libjpeg-dev libpng-dev zlib1g-dev
-  libhwy-dev dataset-fashion-mnist)
+  libhwy-dev libboost1.81-dev dataset-fashion-mnist)
 case $level in
   build) ;;
   test | ci)
@@ -123,7 +123,7 @@ if [ "${SETUP:-yes}" = no ]; then
 elif ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   say "this is not Debian, so nothing is installed; needed are make, g++ 12 or clang 14," \
     "CMake 3.25, Ninja, LibTorch 1.13 or 2.x, CLI11, nlohmann-json and toml++;" \
-    "useful are libjpeg, libpng, zlib, Highway, GoogleTest, Google Benchmark, ccache, Python 3"
+    "useful are libjpeg, libpng, zlib, Highway, Boost 1.81, GoogleTest, Google Benchmark, ccache, Python 3"
 else
   find_missing
   if [ ${#missing[@]} -gt 0 ]; then

@@ -15,6 +15,7 @@ void add_eval(CLI::App& program);
 void add_corrupt(CLI::App& program);
 void add_convert(CLI::App& program);
 void add_report(CLI::App& program);
+void add_serve(CLI::App& program);
 void add_probe_network(CLI::App& program);
 void add_info(CLI::App& program);
 void add_train(CLI::App& program);

@@ -61,6 +61,7 @@ void add_verbs(CLI::App& program) {
   sotta::cli::add_convert(program);
   sotta::cli::add_bench(program);
   sotta::cli::add_report(program);
+  sotta::cli::add_serve(program);
   sotta::cli::add_info(program);
   sotta::cli::add_probe_network(program);
   sotta::cli::check_numbers(program);

@@ -20,6 +20,7 @@
 #include "flags.h"
 #include "gpu/out_of_memory.h"
 #include "image_input.h"
+#include "method_changes.h"
 #include "network_probe.h"
 #include "prediction_writer.h"
 #include "process.h"
@@ -92,24 +93,6 @@ std::shared_ptr<const Classifier> open_model(const AdaptFlags& flags) {
   return sotta::open_model(flags.model, options);
 }
 
-// "name=value" pairs, each read as the type the method's option has.
-OptionMap parse_changes(const AdaptFlags& flags, int64_t classes) {
-  const auto known =
-      method_options(flags.method, parse_preset(flags.preset), classes);
-  std::vector<std::string> names;
-  for (const auto& field : known)
-    names.push_back(field.name);
-  OptionMap changes;
-  for (const auto& text : flags.changes) {
-    const auto [name, value] = parse_change(text, "--set");
-    const auto field = std::find(names.begin(), names.end(), name);
-    if (field == names.end()) fail_unknown_name(flags.method, name, names);
-    changes[name] = parse_option(
-        name, value, known[static_cast<size_t>(field - names.begin())].value);
-  }
-  return changes;
-}
-
 void fail_for_unreadable(const ImageBatch::Item& item) {
   if (!item.error.empty()) throw Error(ErrorKind::kBadFormat, item.error);
 }
@@ -133,9 +116,11 @@ std::unique_ptr<Adapter> prepare(const AdaptFlags& flags) {
   context.rng = Rng(static_cast<uint64_t>(flags.seed));
   context.update_interval = flags.window;
   context.source_images = all_images(flags, context.model->channels());
-  auto adapter =
-      make_adapter(flags.method, context, parse_preset(flags.preset),
-                   parse_changes(flags, context.model->classes()), flags.guard);
+  auto adapter = make_adapter(
+      flags.method, context, parse_preset(flags.preset),
+      parse_method_changes(flags.method, parse_preset(flags.preset),
+                           context.model->classes(), flags.changes),
+      flags.guard);
   if (!flags.state_in.empty()) adapter->restore(read_snapshot(flags.state_in));
   return adapter;
 }

@@ -30,11 +30,10 @@ Json collect() {
   info["cores"] = available_cores();
   info["devices"] = available_devices();
   info["engines"] = available_engines();
-  info["parts"] = {{"zlib", SOTTA_WITH_ZLIB == 1},
-                   {"jpeg", SOTTA_WITH_JPEG == 1},
-                   {"png", SOTTA_WITH_PNG == 1},
-                   {"c10d", SOTTA_WITH_C10D == 1},
-                   {"highway", SOTTA_WITH_HWY == 1}};
+  info["parts"] = {
+      {"zlib", SOTTA_WITH_ZLIB == 1},   {"jpeg", SOTTA_WITH_JPEG == 1},
+      {"png", SOTTA_WITH_PNG == 1},     {"c10d", SOTTA_WITH_C10D == 1},
+      {"highway", SOTTA_WITH_HWY == 1}, {"beast", SOTTA_WITH_BEAST == 1}};
   info["methods"] = method_names();
   info["presets"] = preset_names();
   info["scenarios"] = scenario_names();

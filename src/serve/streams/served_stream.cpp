@@ -36,6 +36,18 @@ void append(const at::Tensor& logits, const Prediction& prediction,
 
 }  // namespace
 
+StreamAnswer answer_with(const Adapter& adapter, const at::Tensor& images) {
+  const at::Device device = device_of(adapter);
+  const DeviceWork at_work(device);
+  const at::Tensor logits = adapter.method().predict(images.to(device));
+  StreamAnswer answer;
+  append(logits, classify(logits), answer);
+  answer.verdicts.assign(static_cast<size_t>(images.size(0)),
+                         Verdict::kNotScreened);
+  answer.updates = adapter.updates();
+  return answer;
+}
+
 ServedStream::ServedStream(std::unique_ptr<Adapter> adapter,
                            StreamFolder folder, StreamOptions options)
     : adapter_(std::move(adapter)),
@@ -87,10 +99,9 @@ InferResult ServedStream::infer(const StreamRequest& request) {
     return stored_reply(*request.seq);
   if (!problem_.empty() && !has_work()) save();  // finish() has tried
   if (!problem_.empty()) {                       // answered, not counted
-    StreamAnswer answer;
-    answer.seq = request.seq.value_or(next_seq_);
     check_size(request);
-    predict(request.images, answer);
+    StreamAnswer answer = answer_with(*adapter_, request.images);
+    answer.seq = request.seq.value_or(next_seq_);
     return reply(std::move(answer));
   }
   if (request.seq && *request.seq > next_seq_) {
@@ -140,8 +151,6 @@ void ServedStream::check_size(const StreamRequest& request) const {
 
 // Processes the next request. Nothing has changed if it throws.
 StreamAnswer ServedStream::take(const StreamRequest& request) {
-  StreamAnswer answer;
-  answer.seq = next_seq_;
   const at::Tensor images = request.images.to(device_of(*adapter_));
   if (request.reset) {
     const Snapshot before = adapter_->snapshot();
@@ -153,10 +162,10 @@ StreamAnswer ServedStream::take(const StreamRequest& request) {
       throw;
     }
   }
-  if (request.adapt && !frozen_)
-    observe(images, answer);
-  else
-    predict(images, answer);
+  StreamAnswer answer = request.adapt && !frozen_
+                            ? observe(images)
+                            : answer_with(*adapter_, images);
+  answer.seq = next_seq_;
   answer.guard = std::exchange(guard_, "");
   answers_.add(answer);
   ++next_seq_;
@@ -166,7 +175,8 @@ StreamAnswer ServedStream::take(const StreamRequest& request) {
 }
 
 // The last window that it fills is left for finish().
-void ServedStream::observe(const at::Tensor& images, StreamAnswer& answer) {
+StreamAnswer ServedStream::observe(const at::Tensor& images) {
+  StreamAnswer answer;
   for (int64_t begin = 0; begin < images.size(0);) {
     if (adapter_->update_due()) learn();
     const int64_t end = std::min(images.size(0), begin + adapter_->room());
@@ -177,17 +187,7 @@ void ServedStream::observe(const at::Tensor& images, StreamAnswer& answer) {
     begin = end;
   }
   answer.updates = adapter_->updates();
-}
-
-void ServedStream::predict(const at::Tensor& images,
-                           StreamAnswer& answer) const {
-  const at::Device device = device_of(*adapter_);
-  const DeviceWork at_work(device);
-  const at::Tensor logits = adapter_->method().predict(images.to(device));
-  append(logits, classify(logits), answer);
-  answer.verdicts.assign(static_cast<size_t>(images.size(0)),
-                         Verdict::kNotScreened);
-  answer.updates = adapter_->updates();
+  return answer;
 }
 
 void ServedStream::learn() {
@@ -315,6 +315,7 @@ StreamStatus ServedStream::status() const {
   status.guard_trips = guard_trips_;
   status.snapshot = snapshot_;
   status.frozen = why_frozen();
+  status.problem = problem_;
   status.notice = notice_;
   return status;
 }

@@ -14,6 +14,10 @@
 
 namespace sotta {
 
+// What an adapter's network says now of images on the CPU, learning nothing.
+// Does not look at their size.
+StreamAnswer answer_with(const Adapter& adapter, const at::Tensor& images);
+
 struct StreamOptions {
   std::string identity;  // see StreamState
 
@@ -36,6 +40,7 @@ struct StreamStatus {
   int64_t guard_trips = 0;
   int64_t snapshot = 0;  // the newest on disk; 0 if there is none
   std::string frozen;    // why nothing is learnt; empty if it is
+  std::string problem;   // why the disk refuses; empty if it does not
   std::string notice;    // what was found damaged when it was loaded
 };
 
@@ -97,8 +102,7 @@ class ServedStream {
   InferResult stored_reply(int64_t seq) const;
   void check_size(const StreamRequest& request) const;
   StreamAnswer take(const StreamRequest& request);
-  void observe(const at::Tensor& images, StreamAnswer& answer);
-  void predict(const at::Tensor& images, StreamAnswer& answer) const;
+  StreamAnswer observe(const at::Tensor& images);
   void learn();
   void keep_on_disk(const StreamRequest& request);
   void save(bool keep = false);

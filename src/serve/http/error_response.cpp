@@ -1,0 +1,78 @@
+#include "serve/http/error_response.h"
+
+#include <filesystem>
+
+#include <c10/util/Exception.h>
+
+#include "sotta/core/error.h"
+
+#include "gpu/out_of_memory.h"
+#include "serve/protocol/infer_response.h"
+#include "serve/request_error.h"
+
+namespace sotta {
+namespace {
+
+// A stream's files are damaged, or the disk refuses.
+HttpStatus status_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kInvalid:
+    case ErrorKind::kUnsupported:
+      return HttpStatus::kBadRequest;
+    case ErrorKind::kNotFound:
+      return HttpStatus::kNotFound;
+    case ErrorKind::kBadFormat:
+    case ErrorKind::kIo:
+      return HttpStatus::kUnavailable;
+  }
+  return HttpStatus::kInternal;
+}
+
+HttpResponse respond(const RequestError& error) {
+  HttpResponse response;
+  response.status = static_cast<int>(error.status());
+  response.body = write_error(error);
+  if (error.status() == HttpStatus::kTooMany)
+    response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+// The sentence has its subject in front already.
+HttpResponse respond(HttpStatus status, const std::string& sentence) {
+  const size_t colon = sentence.find(": ");
+  return colon == std::string::npos
+             ? respond(RequestError(status, "server", sentence))
+             : respond(RequestError(status, sentence.substr(0, colon),
+                                    sentence.substr(colon + 2)));
+}
+
+}  // namespace
+
+HttpResponse error_response(const std::exception_ptr& problem) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const RequestError& error) {
+    return respond(error);
+  } catch (const Error& error) {
+    return respond(status_of(error.kind()), first_line(error));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return respond(RequestError(HttpStatus::kUnavailable, "state",
+                                error.code().message()));
+  } catch (const std::exception& error) {
+    if (is_out_of_memory(error))
+      return respond(RequestError(HttpStatus::kUnavailable, "server",
+                                  "is out of memory, fewer images need less"));
+    // LibTorch refuses images that do not fit a network.
+    if (dynamic_cast<const c10::Error*>(&error) != nullptr)
+      return respond(
+          RequestError(HttpStatus::kBadRequest, "images",
+                       "the network does not take them: " + first_line(error)));
+    return respond(RequestError(HttpStatus::kInternal, "internal error",
+                                first_line(error)));
+  } catch (...) {
+    return respond(
+        RequestError(HttpStatus::kInternal, "internal error", "unknown"));
+  }
+}
+
+}  // namespace sotta

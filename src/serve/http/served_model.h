@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include "sotta/adapt/make_adapter.h"
+#include "sotta/models/classifier.h"
+
+#include "serve/streams/state_store.h"
+#include "serve/streams/stream_answer.h"
+#include "serve/streams/stream_table.h"
+
+namespace sotta {
+
+struct ModelSettings {
+  std::string name;
+  std::shared_ptr<const Classifier> network;
+  std::string checksum;  // of its weights: whose states are its own
+
+  std::string method = "sotta";
+  Preset preset = Preset::kClean;
+  OptionMap changes;  // of the method's options
+  GuardOptions guard;
+  int64_t window = 64;
+  uint64_t seed = 0;         // every stream's
+  at::Tensor source_images;  // see MethodContext
+
+  bool journal = false;  // see StreamOptions
+  TableOptions table;
+};
+
+// How requests for one model went.
+struct ModelStatistics {
+  int64_t requests = 0;  // answered
+  int64_t failed = 0;
+  int64_t images = 0;
+  int64_t queue_ns = 0;  // of those answered
+  int64_t compute_ns = 0;
+  int64_t failed_ns = 0;
+  int64_t last_ms = 0;  // since 1970, of the last answer
+};
+
+// A network, the streams that adapt it, and the network as it was loaded for
+// requests without a stream. Thread-safe.
+class ServedModel {
+ public:
+  // Throws Error(kInvalid) for settings that no stream could be made with. The
+  // store must outlive it.
+  ServedModel(ModelSettings settings, const StateStore& store);
+
+  const std::string& name() const { return settings_.name; }
+  const ModelSettings& settings() const { return settings_; }
+  const Classifier& network() const { return *settings_.network; }
+  StreamTable& streams() { return streams_; }
+  const StreamTable& streams() const { return streams_; }
+
+  // What the network as loaded says; learns nothing.
+  StreamAnswer answer(const at::Tensor& images) const;
+
+  void count(const ModelStatistics& more);
+  ModelStatistics statistics() const;
+
+ private:
+  std::unique_ptr<ServedStream> open(StreamFolder folder) const;
+  std::unique_ptr<Adapter> make_adapter(const std::string& method) const;
+
+  const ModelSettings settings_;
+  const std::string identity_;
+  std::unique_ptr<Adapter> source_;
+  StreamTable streams_;
+  mutable std::mutex mutex_;
+  ModelStatistics statistics_;
+};
+
+}  // namespace sotta

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "serve/http/service.h"
+
+namespace sotta {
+
+struct ServerOptions {
+  // "127.0.0.1:8000" or "[::1]:8000"; port 0 takes a free one. Loopback alone:
+  // nobody is asked who they are.
+  std::string listen = "127.0.0.1:8000";
+
+  int64_t max_connections = 4096;
+  int64_t max_body_bytes = RequestLimits().body_bytes;
+  int64_t max_header_bytes = 16384;
+
+  // Bodies that are being read or computed, in all.
+  int64_t max_bodies_bytes = 16 * RequestLimits().body_bytes;
+
+  // Seconds that a connection may wait for a request to begin, and that a
+  // header, a body and an answer may take.
+  int64_t idle_seconds = 300;
+  int64_t header_seconds = 10;
+  int64_t body_seconds = 60;
+  int64_t answer_seconds = 60;
+};
+
+// A service on a port: one thread for all connections, HTTP/1.1 with
+// keep-alive.
+class HttpServer {
+ public:
+  // Takes the address. Throws Error: kInvalid for one that is none or not
+  // loopback, kIo if it is taken, kUnsupported if this build has no
+  // Boost.Beast. The service must outlive it.
+  HttpServer(const ServerOptions& options, Service& service);
+  ~HttpServer();
+
+  // With the port it has got.
+  std::string address() const;
+
+  // Serves until SIGTERM or SIGINT; then takes no more connections, answers the
+  // requests that are there, and returns.
+  void run();
+
+ private:
+  class Listener;
+  std::unique_ptr<Listener> listener_;
+};
+
+// Throws Error(kUnsupported) if this build has no Boost.Beast.
+void require_http_server();
+
+}  // namespace sotta

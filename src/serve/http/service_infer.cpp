@@ -1,0 +1,155 @@
+#include <chrono>
+#include <utility>
+
+#include "serve/http/service.h"
+#include "serve/http/service_call.h"
+#include "serve/protocol/image_batch.h"
+#include "serve/protocol/infer_response.h"
+#include "serve/request_error.h"
+
+namespace sotta {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void refuse(const std::string& subject,
+                         const std::string& problem) {
+  throw RequestError(HttpStatus::kBadRequest, subject, problem);
+}
+
+int64_t nanoseconds(Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+}
+
+int64_t milliseconds_since_1970() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// The stream may be named in three places, which must agree.
+std::string agreed_name(const std::vector<std::string>& names) {
+  std::string agreed;
+  for (const std::string& name : names) {
+    if (name.empty()) continue;
+    if (!agreed.empty() && name != agreed)
+      refuse("stream", "expected one name, got two that differ");
+    agreed = name;
+  }
+  if (!agreed.empty()) check_stream_name(agreed);
+  return agreed;
+}
+
+void check_needs_stream(const InferRequest& request) {
+  if (!request.stream.empty()) return;
+  if (request.seq) refuse("seq", "expected a sequence_id with it");
+  if (request.reset) refuse("reset", "expected a sequence_id with it");
+}
+
+HttpResponse to_http(InferResponse response) {
+  HttpResponse http;
+  if (response.json_length > 0) {
+    http.type = "application/octet-stream";
+    http.headers.emplace_back("Inference-Header-Content-Length",
+                              std::to_string(response.json_length));
+  }
+  http.body = std::move(response.body);
+  return http;
+}
+
+}  // namespace
+
+// In two steps, for the name of the stream may stand in the JSON: any worker
+// reads the request, then it waits for its turn in the stream.
+void Service::infer(const CallPointer& call,
+                    const std::string& stream_in_path) {
+  dispatcher_.post("\n" + std::to_string(calls_++),
+                   [this, call, stream_in_path] {
+                     call->attempt([&] { read_infer(call, stream_in_path); });
+                   });
+}
+
+void Service::read_infer(const CallPointer& call,
+                         const std::string& stream_in_path) {
+  HttpRequest& http = call->request;
+  call->infer = parse_infer_request(
+      http.body, http.header("inference-header-content-length"),
+      options_.limits);
+  InferRequest& request = call->infer;
+  request.stream = agreed_name(
+      {request.stream, stream_in_path, http.header("sotta-stream")});
+  check_needs_stream(request);
+  call->images = make_image_batch(
+      request.images, call->model->network().channels(), options_.limits);
+  http.body = {};
+  request.images.data = {};
+  if (request.stream.empty())
+    run_infer(call);
+  else
+    post_infer(call);
+}
+
+void Service::post_infer(const CallPointer& call) {
+  dispatcher_.post_next(call->model->name() + "\n" + call->infer.stream,
+                        [this, call] { run_infer(call); });
+}
+
+void Service::run_infer(const CallPointer& call) {
+  ServedModel& model = *call->model;
+  const InferRequest& request = call->infer;
+  const auto begin = options_.now();
+  ModelStatistics counts;
+  try {
+    if (request.timeout_us > 0 &&
+        begin - call->arrival > std::chrono::microseconds(request.timeout_us))
+      throw RequestError(HttpStatus::kTimedOut, "timeout",
+                         "the request waited for longer, nothing was learnt");
+    InferResult result;
+    bool has_work = false;
+    if (request.stream.empty())
+      result.answer = model.answer(call->images);
+    else
+      model.streams().use(
+          request.stream, /*create=*/true, [&](ServedStream& stream) {
+            result = stream.infer(
+                {request.seq, request.adapt, request.reset, call->images});
+            has_work = stream.has_work();
+          });
+    const auto end = options_.now();
+    counts.requests = 1;
+    counts.images = static_cast<int64_t>(result.answer.images());
+    counts.queue_ns = nanoseconds(begin - call->arrival);
+    counts.compute_ns = nanoseconds(end - begin);
+    counts.last_ms = milliseconds_since_1970();
+    model.count(counts);
+    call->answer(to_http(write_infer_response(model.name(), request, result)));
+    if (has_work || request.sequence_end)
+      finish_later(model, request.stream, request.sequence_end);
+  } catch (...) {
+    counts.failed = 1;
+    counts.failed_ns = nanoseconds(options_.now() - call->arrival);
+    model.count(counts);
+    call->answer(error_response(std::current_exception()));
+  }
+}
+
+// The update, when no request is waiting; requests of the same stream that come
+// before see to it themselves.
+void Service::finish_later(ServedModel& model, const std::string& stream,
+                           bool park) {
+  if (stream.empty()) return;
+  dispatcher_.post_follow_up(model.name() + "\n" + stream,
+                             [&model, stream, park] {
+                               try {
+                                 if (park)
+                                   model.streams().park(stream);
+                                 else
+                                   model.streams().finish(stream);
+                               } catch (const std::exception&) {
+                                 // Nobody waits for it; the stream's next
+                                 // request meets it again.
+                               }
+                             });
+}
+
+}  // namespace sotta

@@ -1,0 +1,175 @@
+#include <functional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "sotta/core/error.h"
+#include "sotta/data/safetensors.h"
+
+#include "serve/http/documents.h"
+#include "serve/http/service.h"
+#include "serve/http/service_call.h"
+#include "serve/protocol/json_input.h"
+#include "serve/request_error.h"
+
+namespace sotta {
+namespace {
+
+using StreamWork = std::function<HttpResponse(ServedStream&)>;
+
+constexpr int64_t kDepth = 4;  // of the JSON that commands take
+
+HttpResponse json(std::string body) {
+  HttpResponse response;
+  response.body = std::move(body);
+  return response;
+}
+
+HttpResponse binary(std::string body) {
+  HttpResponse response;
+  response.type = "application/octet-stream";
+  response.body = std::move(body);
+  return response;
+}
+
+// Commands that take nothing may come with an empty body or {}.
+Json options_in(const std::string& body) {
+  return body.empty() ? Json::object() : parse_client_json(body, kDepth);
+}
+
+void check_no_options(const std::string& body) {
+  check_keys(options_in(body), "request", {});
+}
+
+StreamState parse_state(const std::string& body) {
+  try {
+    return to_stream_state(
+        parse_safetensors(reinterpret_cast<const std::byte*>(body.data()),
+                          body.size(), "state"),
+        "state");
+  } catch (const Error& error) {
+    throw RequestError(HttpStatus::kBadRequest, "state",
+                       "expected the state of a stream, got other bytes: " +
+                           first_line(error));
+  }
+}
+
+// A command of the stream: method and name; nothing if there is none.
+StreamWork find_work(const std::string& method, const std::string& command,
+                     const std::string& name, const std::string& body) {
+  const std::string what = method + " " + command;
+  const auto status = [name](ServedStream& stream) {
+    return json(stream_document(name, stream.status()));
+  };
+  // Changes the stream, and answers with where it stands then.
+  const auto change = [&](std::function<void(ServedStream&)> work) {
+    check_no_options(body);
+    return [work = std::move(work), status](ServedStream& stream) {
+      work(stream);
+      return status(stream);
+    };
+  };
+  if (what == "GET ") return status;
+  if (what == "POST freeze")
+    return change([](ServedStream& stream) { stream.set_frozen(true); });
+  if (what == "POST thaw")
+    return change([](ServedStream& stream) { stream.set_frozen(false); });
+  if (what == "POST reset")
+    return change([](ServedStream& stream) { stream.reset(); });
+  if (what == "POST snapshot")
+    return change([](ServedStream& stream) { stream.keep_snapshot(); });
+  if (what == "POST rollback") {
+    const Json options = options_in(body);
+    check_keys(options, "request", {"to"});
+    const int64_t to = read_integer(options, "to", 1, INT64_MAX, 0);
+    if (to == 0)
+      throw RequestError(HttpStatus::kBadRequest, "to",
+                         "expected the number of a snapshot");
+    return [to, status](ServedStream& stream) {
+      stream.roll_back(to);
+      return status(stream);
+    };
+  }
+  if (what == "GET snapshots")
+    return [](ServedStream& stream) {
+      return json(snapshots_document(stream.snapshots()));
+    };
+  if (what == "GET norm")
+    return [](ServedStream& stream) {
+      stream.finish();
+      return binary(safetensors_bytes(stream.norm(), "norm"));
+    };
+  if (what == "GET state")
+    return [](ServedStream& stream) {
+      stream.finish();
+      return binary(safetensors_bytes(to_tensor_file(stream.state()), "state"));
+    };
+  return nullptr;
+}
+
+// PUT of a stream or of its state, which may make it.
+StreamWork find_creation(const std::string& command, const std::string& name,
+                         const std::string& body) {
+  if (command == "state")
+    return [name, body](ServedStream& stream) {
+      stream.replace_state(parse_state(body));
+      return json(stream_document(name, stream.status()));
+    };
+  const Json options = options_in(body);
+  check_keys(options, "request", {"frozen"});
+  const bool given = options.contains("frozen");
+  const bool frozen = read_bool(options, "frozen", false);
+  return [=](ServedStream& stream) {
+    if (given || stream.status().snapshot == 0)
+      stream.set_frozen(given ? frozen : !stream.status().frozen.empty());
+    return json(stream_document(name, stream.status()));
+  };
+}
+
+}  // namespace
+
+// streams, streams/S, streams/S/COMMAND.
+void Service::route_stream(const CallPointer& call) {
+  const auto& rest = call->rest;
+  const std::string& method = call->request.method;
+  const std::string& body = call->request.body;
+  const auto refuse_method = [](const char* expected) {
+    throw RequestError(HttpStatus::kNotAllowed, "method",
+                       std::string("expected ") + expected);
+  };
+  if (rest.size() == 1) {
+    if (method != "GET") refuse_method("GET");
+    return call->answer(list_streams(*call));
+  }
+  const std::string name = rest[1];
+  const std::string command = rest.size() > 2 ? rest[2] : "";
+  check_stream_name(name);
+  if (rest.size() > 3)
+    throw RequestError(HttpStatus::kNotFound, "target",
+                       "there is nothing at this path");
+  if (command == "infer") {
+    if (method != "POST") refuse_method("POST");
+    return infer(call, name);
+  }
+  StreamTable& table = call->model->streams();
+  if (method == "DELETE" && command.empty())
+    return on_stream(call, name, [&table, name] {
+      table.remove(name);
+      return json("{}");
+    });
+  const bool creates =
+      method == "PUT" && (command.empty() || command == "state");
+  const StreamWork work = creates ? find_creation(command, name, body)
+                                  : find_work(method, command, name, body);
+  if (!work)
+    throw RequestError(HttpStatus::kNotFound, "target",
+                       "a stream has no such command");
+  on_stream(call, name, [&table, name, creates, work] {
+    HttpResponse response;
+    table.use(name, creates,
+              [&](ServedStream& stream) { response = work(stream); });
+    return response;
+  });
+}
+
+}  // namespace sotta

@@ -1,0 +1,66 @@
+#include "serve/http/target.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "serve/request_error.h"
+
+namespace sotta {
+namespace {
+
+[[noreturn]] void refuse(const std::string& problem) {
+  throw RequestError(HttpStatus::kBadRequest, "target", problem);
+}
+
+std::string unescape(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      plain.push_back(text[i]);
+      continue;
+    }
+    unsigned code = 0;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const char* end = digits.data() + digits.size();
+    if (digits.size() != 2 ||
+        std::from_chars(digits.data(), end, code, 16).ptr != end)
+      refuse("expected two hexadecimal digits after a '%'");
+    plain.push_back(static_cast<char>(code));
+    i += 2;
+  }
+  return plain;
+}
+
+template <class Use>
+void for_each_part(std::string_view text, char separator, const Use& use) {
+  while (!text.empty()) {
+    const size_t end = text.find(separator);
+    if (end != 0) use(text.substr(0, end));
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+Target parse_target(const std::string& text) {
+  if (text.empty() || text[0] != '/') refuse("expected a path with a '/'");
+  const std::string_view whole = text;
+  const size_t question = whole.find('?');
+  Target target;
+  for_each_part(whole.substr(0, question), '/', [&](std::string_view part) {
+    target.path.push_back(unescape(part));
+  });
+  if (question == std::string_view::npos) return target;
+  for_each_part(whole.substr(question + 1), '&', [&](std::string_view part) {
+    const size_t equals = part.find('=');
+    const std::string value = equals == std::string_view::npos
+                                  ? ""
+                                  : unescape(part.substr(equals + 1));
+    if (!target.query.emplace(unescape(part.substr(0, equals)), value).second)
+      refuse("expected each parameter once");
+  });
+  return target;
+}
+
+}  // namespace sotta

@@ -1,0 +1,216 @@
+#include "serve/streams/stream_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sotta/core/error.h"
+
+#include "serve/request_error.h"
+
+namespace sotta {
+
+StreamTable::StreamTable(const StateStore& store, std::string model, Open open,
+                         const TableOptions& options)
+    : store_(store),
+      model_(std::move(model)),
+      open_(std::move(open)),
+      options_(options) {
+  for (const std::string& name : store_.streams(model_))
+    entries_[name];
+}
+
+void StreamTable::use(const std::string& name, bool create,
+                      const std::function<void(ServedStream&)>& work) {
+  Lock lock(mutex_);
+  const bool known = entries_.count(name) > 0;
+  Entry& entry = take(name, create, lock);
+  try {
+    if (!entry.stream) load(name, entry, lock);
+    entry.last_use = ++uses_;
+    lock.unlock();
+    work(*entry.stream);
+    lock.lock();
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    if (known || entry.stream) {
+      give_back(entry, lock);
+    } else {
+      entries_.erase(name);
+      given_back_.notify_all();
+    }
+    throw;
+  }
+  give_back(entry, lock);
+}
+
+// Another thread that loads meanwhile finds the place taken.
+void StreamTable::load(const std::string& name, Entry& entry, Lock& lock) {
+  make_room(lock);
+  entry.in_memory = true;
+  lock.unlock();
+  std::unique_ptr<ServedStream> stream;
+  try {
+    stream = open_(store_.folder(model_, name));
+  } catch (...) {
+    lock.lock();
+    entry.in_memory = false;
+    throw;
+  }
+  lock.lock();
+  entry.stream = std::move(stream);
+}
+
+void StreamTable::unload(Entry& entry) {
+  entry.status = entry.stream->status();
+  entry.stream.reset();
+  entry.in_memory = false;
+}
+
+// Entries stay where they are in a map, so a busy one may be used without the
+// lock.
+StreamTable::Entry& StreamTable::take(const std::string& name, bool create,
+                                      Lock& lock) {
+  for (;;) {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) break;
+    if (!found->second.busy) {
+      found->second.busy = true;
+      return found->second;
+    }
+    given_back_.wait(lock);
+  }
+  if (!create)
+    throw RequestError(HttpStatus::kNotFound, "stream",
+                       "there is none of this name");
+  if (static_cast<int64_t>(entries_.size()) >= options_.max_streams)
+    throw RequestError(HttpStatus::kTooMany, "streams",
+                       "expected at most " +
+                           std::to_string(options_.max_streams) +
+                           ", all of them are there");
+  Entry& entry = entries_[name];
+  entry.busy = true;
+  return entry;
+}
+
+void StreamTable::give_back(Entry& entry, Lock& lock) {
+  if (entry.stream) entry.status = entry.stream->status();
+  entry.busy = false;
+  lock.unlock();
+  given_back_.notify_all();
+}
+
+size_t StreamTable::count_resident() const {
+  return static_cast<size_t>(
+      std::count_if(entries_.begin(), entries_.end(),
+                    [](const auto& item) { return item.second.in_memory; }));
+}
+
+// For one more stream. A stream that the disk refuses is kept, and the next
+// one tried.
+void StreamTable::make_room(Lock& lock) {
+  uint64_t after = 0;
+  while (static_cast<int64_t>(count_resident()) >= options_.max_resident) {
+    Entry* oldest = nullptr;
+    for (auto& [name, entry] : entries_)
+      if (entry.stream && !entry.busy && entry.last_use > after &&
+          (oldest == nullptr || entry.last_use < oldest->last_use))
+        oldest = &entry;
+    if (oldest == nullptr)
+      throw RequestError(HttpStatus::kUnavailable, "stream",
+                         "there is no room to load it into");
+    after = oldest->last_use;
+    oldest->busy = true;
+    lock.unlock();
+    const bool saved = oldest->stream->save_all();
+    lock.lock();
+    if (saved) unload(*oldest);
+    oldest->busy = false;
+    given_back_.notify_all();
+  }
+}
+
+void StreamTable::remove(const std::string& name) {
+  Lock lock(mutex_);
+  Entry& entry = take(name, /*create=*/false, lock);
+  lock.unlock();
+  try {
+    store_.folder(model_, name).remove();
+  } catch (...) {
+    lock.lock();
+    give_back(entry, lock);
+    throw;
+  }
+  lock.lock();
+  entries_.erase(name);
+  lock.unlock();
+  given_back_.notify_all();
+}
+
+void StreamTable::park(const std::string& name) {
+  Lock lock(mutex_);
+  Entry& entry = take(name, /*create=*/false, lock);
+  lock.unlock();
+  const bool saved = entry.stream && entry.stream->save_all();
+  lock.lock();
+  if (saved) unload(entry);
+  give_back(entry, lock);
+}
+
+void StreamTable::finish(const std::string& name) {
+  Lock lock(mutex_);
+  const auto found = entries_.find(name);
+  // Whoever has it now does this work first, and who put it on disk has.
+  if (found == entries_.end() || found->second.busy || !found->second.stream)
+    return;
+  Entry& entry = found->second;
+  entry.busy = true;
+  lock.unlock();
+  entry.stream->finish();
+  lock.lock();
+  give_back(entry, lock);
+}
+
+std::string StreamTable::storage_problem() const {
+  const Lock lock(mutex_);
+  for (const auto& [name, entry] : entries_)
+    if (!entry.status.problem.empty()) return entry.status.problem;
+  return "";
+}
+
+std::vector<StreamTable::Listed> StreamTable::list(const std::string& after,
+                                                   size_t limit) const {
+  const Lock lock(mutex_);
+  std::vector<Listed> listed;
+  for (auto found = entries_.upper_bound(after);
+       found != entries_.end() && listed.size() < limit; ++found)
+    listed.push_back(
+        {found->first, found->second.stream != nullptr, found->second.status});
+  return listed;
+}
+
+size_t StreamTable::size() const {
+  const Lock lock(mutex_);
+  return entries_.size();
+}
+
+size_t StreamTable::resident() const {
+  const Lock lock(mutex_);
+  return count_resident();
+}
+
+size_t StreamTable::save_all() {
+  std::vector<std::string> names;
+  {
+    const Lock lock(mutex_);
+    for (const auto& [name, entry] : entries_)
+      if (entry.stream) names.push_back(name);
+  }
+  size_t refused = 0;
+  for (const std::string& name : names)
+    use(name, /*create=*/false, [&](ServedStream& stream) {
+      if (!stream.save_all()) ++refused;
+    });
+  return refused;
+}
+
+}  // namespace sotta

@@ -1,0 +1,59 @@
+#include "serve/http/served_model.h"
+
+#include "serve/request_error.h"
+#include "tests/serve/expect_refusal.h"
+#include "tests/serve/small_service.h"
+#include "tests/support/expect_error.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_refusal;
+using testing::small_model;
+using testing::TempDir;
+
+void touch(ServedModel& model) {
+  model.streams().use("a", true,
+                      [](ServedStream& stream) { stream.set_frozen(true); });
+}
+
+TEST(ServedModel, SettingsThatMakeNoStreamAreRefusedAtOnce) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  ModelSettings settings = small_model();
+  settings.method = "sota";
+  testing::expect_error(ErrorKind::kInvalid, "sotta",
+                        [&] { ServedModel model(settings, store); });
+
+  settings = small_model();
+  settings.changes["min_confidence"] = 7.0;
+  testing::expect_error(ErrorKind::kInvalid, "min_confidence",
+                        [&] { ServedModel model(settings, store); });
+}
+
+TEST(ServedModel, StatesBelongToWeightsMethodAndOptions) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  {
+    ServedModel model(small_model(), store);
+    touch(model);
+  }
+  ModelSettings weights = small_model(), window = small_model(),
+                option = small_model(), seed_and_guard = small_model();
+  weights.checksum = "other";
+  window.window = 8;
+  option.changes["min_confidence"] = 0.6;
+  seed_and_guard.seed = 99;
+  seed_and_guard.guard.action = "rollback";
+
+  for (const ModelSettings& other : {weights, window, option}) {
+    ServedModel model(other, store);
+    expect_refusal(HttpStatus::kConflict, "belongs to another",
+                   [&] { touch(model); });
+  }
+  ServedModel same(seed_and_guard, store);
+  EXPECT_NO_THROW(touch(same));
+}
+
+}  // namespace
+}  // namespace sotta

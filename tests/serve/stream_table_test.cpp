@@ -1,0 +1,244 @@
+#include "serve/streams/stream_table.h"
+
+#include <thread>
+
+#include "sotta/core/error.h"
+
+#include "serve/request_error.h"
+#include "tests/serve/expect_refusal.h"
+#include "tests/serve/small_stream.h"
+
+namespace sotta {
+namespace {
+
+using testing::expect_refusal;
+using testing::expect_same_state;
+using testing::small_adapter;
+using testing::small_requests;
+using testing::TempDir;
+
+std::unique_ptr<ServedStream> open_small(StreamFolder folder) {
+  StreamOptions options;
+  options.identity = "small";
+  return std::make_unique<ServedStream>(small_adapter("sotta"),
+                                        std::move(folder), options);
+}
+
+StreamTable small_table(const StateStore& store,
+                        const TableOptions& options = {}) {
+  return StreamTable(store, "m", open_small, options);
+}
+
+void touch(StreamTable& table, const std::string& name) {
+  table.use(name, true, [](ServedStream&) {});
+}
+
+std::vector<std::string> resident_names(const StreamTable& table) {
+  std::vector<std::string> names;
+  for (const auto& listed : table.list("", 100))
+    if (listed.resident) names.push_back(listed.name);
+  return names;
+}
+
+TEST(StreamTable, TheLeastRecentlyUsedGoToDisk) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store, {10, 2});
+
+  for (const std::string name : {"a", "b", "a", "c"})
+    touch(table, name);
+
+  EXPECT_EQ(resident_names(table), (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(table.size(), 3u);
+  EXPECT_EQ(table.resident(), 2u);
+}
+
+TEST(StreamTable, StreamsThatTakeTurnsInMemoryGoOnBitForBit) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable crowded = small_table(store, {10, 1});
+  const auto requests = small_requests({5, 9}, 70);
+  const std::vector<std::string> names = {"a", "b", "c"};
+
+  for (const StreamRequest& request : requests)
+    for (const std::string& name : names)
+      crowded.use(name, true,
+                  [&](ServedStream& stream) { stream.infer(request); });
+
+  const auto alone = open_small(StreamFolder(folder / "alone"));
+  for (const StreamRequest& request : requests)
+    alone->infer(request);
+  for (const std::string& name : names)
+    crowded.use(name, false, [&](ServedStream& stream) {
+      expect_same_state(stream.state().adapter, alone->state().adapter);
+    });
+}
+
+TEST(StreamTable, KnowsTheStreamsOfAnEarlierProcess) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  {
+    StreamTable table = small_table(store);
+    table.use("a", true, [](ServedStream& stream) { stream.set_frozen(true); });
+  }
+  StreamTable table = small_table(store);
+
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(table.resident(), 0u);
+  table.use("a", false, [](ServedStream& stream) {
+    EXPECT_EQ(stream.status().frozen, "by request");
+  });
+}
+
+TEST(StreamTable, AnUnknownStreamIsNotFoundUnlessItMayBeMade) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+
+  expect_refusal(HttpStatus::kNotFound, "none of this name",
+                 [&] { table.use("a", false, [](ServedStream&) {}); });
+  expect_refusal(HttpStatus::kNotFound, "none of this name",
+                 [&] { table.remove("a"); });
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(StreamTable, TooManyStreamsAreRefused) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store, {2, 2});
+  touch(table, "a");
+  touch(table, "b");
+
+  expect_refusal(HttpStatus::kTooMany, "expected at most 2",
+                 [&] { touch(table, "c"); });
+  touch(table, "a");
+  EXPECT_EQ(table.size(), 2u);
+}
+
+TEST(StreamTable, AStreamThatIsRemovedBeginsAnew) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  table.use("a", true, [](ServedStream& stream) { stream.set_frozen(true); });
+
+  table.remove("a");
+
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_TRUE(store.streams("m").empty());
+  table.use("a", true, [](ServedStream& stream) {
+    EXPECT_EQ(stream.status().frozen, "");
+  });
+}
+
+TEST(StreamTable, AParkedStreamIsOnDiskAlone) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  const auto requests = small_requests({5}, 10);
+  table.use("a", true,
+            [&](ServedStream& stream) { stream.infer(requests[0]); });
+
+  table.park("a");
+
+  EXPECT_EQ(table.resident(), 0u);
+  EXPECT_EQ(table.list("", 1)[0].status.next_seq, 1);
+  table.use("a", false, [](ServedStream& stream) {
+    EXPECT_EQ(stream.status().durable_seq, 1);
+  });
+}
+
+TEST(StreamTable, ListsInPages) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  for (const std::string name : {"b", "a", "c"})
+    touch(table, name);
+
+  const auto first = table.list("", 2);
+  const auto rest = table.list(first.back().name, 2);
+
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].name, "a");
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].name, "c");
+}
+
+TEST(StreamTable, SavesAllAndCountsWhatTheDiskRefused) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  const auto requests = small_requests({5}, 10);
+  for (const std::string name : {"a", "b"})
+    table.use(name, true,
+              [&](ServedStream& stream) { stream.infer(requests[0]); });
+  EXPECT_EQ(table.save_all(), 0u);
+  EXPECT_EQ(store.streams("m").size(), 2u);
+
+  for (const std::string name : {"a", "b"})
+    table.use(name, true,
+              [&](ServedStream& stream) { stream.infer(requests[1]); });
+  std::filesystem::remove_all(folder / "streams/m/a");
+  folder.write("streams/m/a", "a file where the folder should be");
+
+  EXPECT_EQ(table.save_all(), 1u);
+  EXPECT_NE(table.storage_problem(), "");
+}
+
+TEST(StreamTable, FinishesTheWorkOfStreamsInMemoryAlone) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  const auto requests = small_requests({testing::kSmallWindow}, 16);
+  table.use("a", true,
+            [&](ServedStream& stream) { stream.infer(requests[0]); });
+
+  table.finish("a");
+  table.finish("unknown");
+
+  EXPECT_EQ(table.list("", 1)[0].status.updates, 1);
+  EXPECT_EQ(table.storage_problem(), "");
+  table.park("a");
+  table.finish("a");
+  EXPECT_EQ(table.resident(), 0u);
+}
+
+TEST(StreamTable, AStreamThatCannotBeOpenedIsOneThatCanBeTriedAgain) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  folder.write("streams/m/a/0000000001.safetensors", "damaged");
+  StreamTable table = small_table(store);
+
+  EXPECT_THROW(touch(table, "a"), Error);
+  EXPECT_THROW(touch(table, "a"), Error);
+  EXPECT_EQ(table.resident(), 0u);
+}
+
+TEST(StreamTable, ManyThreadsUseManyStreams) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store, {10, 3});
+  const auto request = small_requests({1}, 1)[0];
+  std::vector<std::thread> threads;
+
+  for (int thread = 0; thread < 3; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int turn = 0; turn < 8; ++turn)
+        table.use(std::to_string((turn + thread) % 4), true,
+                  [&](ServedStream& stream) {
+                    StreamRequest next = request;
+                    next.seq.reset();
+                    stream.infer(next);
+                  });
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+
+  int64_t requests = 0;
+  for (const auto& listed : table.list("", 10))
+    requests += listed.status.next_seq;
+  EXPECT_EQ(requests, 24);
+  EXPECT_LE(table.resident(), 3u);
+}
+
+}  // namespace
+}  // namespace sotta

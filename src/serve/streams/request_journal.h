@@ -17,9 +17,8 @@ struct StreamRequest {
   at::Tensor images;  // uint8 or float [N, C, H, W] on the CPU
 };
 
-// Requests since a snapshot, appended one by one. An entry is its length, a
-// checksum and its bytes; what follows the first entry that is not whole was
-// never answered, and is not read.
+// Requests since a snapshot, appended one by one as JournalRecords. What
+// follows the first that is not whole was never answered, and is not read.
 class RequestJournal {
  public:
   // Makes the file, empty, or throws Error(kIo).
@@ -28,17 +27,17 @@ class RequestJournal {
   RequestJournal(const RequestJournal&) = delete;
   RequestJournal& operator=(const RequestJournal&) = delete;
 
-  // Returns when the entry has reached the disk. Throws Error(kIo) when the
+  // Returns when the request has reached the disk. Throws Error(kIo) when the
   // system refuses; then there may be a part of it, which would hide what
   // follows, so nothing more may be appended.
-  void append(const StreamRequest& entry);
+  void append(const StreamRequest& request);
 
  private:
   std::filesystem::path file_;
   int descriptor_;
 };
 
-// The whole entries of a journal, in their order; none if there is no file.
+// The whole requests of a journal, in their order; none if there is no file.
 std::vector<StreamRequest> read_journal(const std::filesystem::path& file);
 
 }  // namespace sotta

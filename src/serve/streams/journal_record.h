@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sotta {
+
+// An entry of a journal as plain memory, so that reading one is fuzzed without
+// LibTorch.
+struct JournalRecord {
+  int64_t seq = 0;
+  bool adapt = true;
+  bool reset = false;
+  bool is_float = false;       // else bytes
+  std::vector<int64_t> shape;  // [N, C, H, W]
+  std::string pixels;          // as many as the shape and the type say
+};
+
+// Its length in 8 bytes, a SHA-1 in 40 characters, then the fields.
+std::string pack_record(const JournalRecord& record);
+
+// The whole records at the front of a journal's bytes. What follows the first
+// that is not whole is not read.
+std::vector<JournalRecord> parse_records(std::string_view bytes);
+
+}  // namespace sotta

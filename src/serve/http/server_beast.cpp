@@ -162,27 +162,17 @@ class Session : public std::enable_shared_from_this<Session> {
       return answer_last(refusal(HttpStatus::kUnsupportedMedia,
                                  "Content-Encoding",
                                  "expected a body that is not compressed"));
-    if (!reserve_body())
-      return answer_last(refusal(HttpStatus::kTooMany, "server",
-                                 "too many bodies are being read"));
     if (beast::iequals(header[http::field::expect], "100-continue"))
       return send_continue();
     read_body();
   }
 
-  // For as much as the header announces, and without a length for the most.
-  bool reserve_body() {
-    const auto length = parser_->content_length();
-    int64_t wanted = 0;
-    if (length)
-      wanted = static_cast<int64_t>(*length);
-    else if (parser_->chunked())
-      wanted = shared_.options.max_body_bytes;
-    if (shared_.body_bytes + wanted > shared_.options.max_bodies_bytes)
-      return false;
-    body_bytes_ = wanted;
-    shared_.body_bytes += wanted;
-    return true;
+  // Bytes that have come count, not those that a header announces: slow clients
+  // keep nobody out.
+  bool count_body() {
+    const auto size = static_cast<int64_t>(parser_->get().body().size());
+    shared_.body_bytes += size - std::exchange(body_bytes_, size);
+    return shared_.body_bytes <= shared_.options.max_bodies_bytes;
   }
 
   void release_body() { shared_.body_bytes -= std::exchange(body_bytes_, 0); }
@@ -197,13 +187,25 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void read_body() {
     expire_after(shared_.options.body_seconds);
-    http::async_read(
-        stream_, buffer_, *parser_,
-        beast::bind_front_handler(&Session::on_body, shared_from_this()));
+    read_more();
   }
 
-  void on_body(error_code problem, size_t) {
+  void read_more() {
+    if (parser_->is_done()) return handle();
+    http::async_read_some(
+        stream_, buffer_, *parser_,
+        beast::bind_front_handler(&Session::on_more, shared_from_this()));
+  }
+
+  void on_more(error_code problem, size_t) {
     if (problem) return refuse_malformed(problem);
+    if (!count_body())
+      return answer_last(refusal(HttpStatus::kTooMany, "server",
+                                 "too many bodies are being read"));
+    read_more();
+  }
+
+  void handle() {
     auto message = parser_->release();
     keep_alive_ = message.keep_alive();
     is_head_ = message.method() == http::verb::head;
@@ -216,10 +218,13 @@ class Session : public std::enable_shared_from_this<Session> {
     request.body = std::move(message.body());
     stream_.expires_never();
     answering_ = true;
+    // The worker's reference goes with the answer: sessions end in this thread.
     shared_.service.handle(
-        std::move(request), [self = shared_from_this()](HttpResponse response) {
+        std::move(request),
+        [self = shared_from_this()](HttpResponse response) mutable {
           const auto executor = self->stream_.get_executor();
-          asio::post(executor, [self, answer = std::move(response)]() mutable {
+          asio::post(executor, [self = std::move(self),
+                                answer = std::move(response)]() mutable {
             self->answer(std::move(answer));
           });
         });

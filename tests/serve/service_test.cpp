@@ -272,6 +272,7 @@ TEST(Service, RefusesOtherPathsAndMethods) {
   EXPECT_EQ(small.send("GET", "v2").status, 400);
   EXPECT_EQ(small.send("GET", "/v2/%zz").status, 400);
   EXPECT_EQ(small.send("PUT", "/v2/models/m/streams/%0A").status, 400);
+  EXPECT_EQ(small.send("PUT", "/v2/models/m/streams/%FF").status, 400);
 }
 
 TEST(Service, RefusesCommandsWithOptionsTheyDoNotHave) {

@@ -52,6 +52,19 @@ TEST(AnswerLog, KeepsFewerWhereTheyAreLarge) {
   EXPECT_NE(log.find(9), nullptr);
 }
 
+TEST(AnswerLog, CountsTheBytesThatItPacks) {
+  const size_t two = log_of(2).pack().size() - 8;  // without the count
+
+  AnswerLog fits(1024, two), short_of_one(1024, two - 1);
+  for (int64_t seq = 0; seq < 2; ++seq) {
+    fits.add(numbered(seq));
+    short_of_one.add(numbered(seq));
+  }
+
+  EXPECT_EQ(fits.size(), 2u);
+  EXPECT_EQ(short_of_one.size(), 1u);
+}
+
 TEST(AnswerLog, KeepsTheLastOneHoweverLarge) {
   AnswerLog log(1024, 1);
 

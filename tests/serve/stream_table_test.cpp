@@ -102,6 +102,20 @@ TEST(StreamTable, AnUnknownStreamIsNotFoundUnlessItMayBeMade) {
   EXPECT_EQ(table.size(), 0u);
 }
 
+TEST(StreamTable, AStreamWhoseFirstRequestIsRefusedIsNotKnown) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  const auto requests = small_requests({1}, 3);
+
+  expect_refusal(HttpStatus::kConflict, "expected 0, got 2", [&] {
+    table.use("a", true,
+              [&](ServedStream& stream) { stream.infer(requests[2]); });
+  });
+
+  EXPECT_EQ(table.size(), 0u);
+}
+
 TEST(StreamTable, TooManyStreamsAreRefused) {
   const TempDir folder;
   const StateStore store(folder.path());

@@ -243,16 +243,27 @@ void read_outputs(const Json& document, InferRequest& request) {
       request.outputs.push_back({name, binary, 0});
 }
 
+// Paths and headers may hold anything.
+bool is_utf8(const std::string& text) {
+  try {
+    Json(text).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void check_stream_name(const std::string& name) {
   const bool printable = std::none_of(
       name.begin(), name.end(),
       [](unsigned char letter) { return letter < 0x20 || letter == 0x7f; });
-  if (name.empty() || name.size() > kLongestStreamName || !printable)
+  if (name.empty() || name.size() > kLongestStreamName || !printable ||
+      !is_utf8(name))
     refuse("stream", "expected a name of 1 to " +
                          std::to_string(kLongestStreamName) +
-                         " bytes without control characters");
+                         " bytes of UTF-8 without control characters");
 }
 
 InferRequest parse_infer_request(const std::string& body,

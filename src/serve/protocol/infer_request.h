@@ -63,7 +63,7 @@ constexpr const char* kOutputNames[] = {"logits", "label", "confidence",
 constexpr size_t kLongestStreamName = 80;
 
 // Throws RequestError(kBadRequest) unless it is 1 to kLongestStreamName bytes
-// without control characters.
+// of UTF-8 without control characters.
 void check_stream_name(const std::string& name);
 
 // Reads a body. `header_length` is the text of the header field

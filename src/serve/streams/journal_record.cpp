@@ -6,19 +6,18 @@
 
 #include "sotta/core/error.h"
 
-#include "data/formats/sha1.h"
 #include "serve/streams/byte_stream.h"
+#include "serve/streams/checksum.h"
 
 namespace sotta {
 namespace {
 
-constexpr size_t kChecksumSize = 40;  // hexadecimal digits
-constexpr size_t kFrontSize = sizeof(uint64_t) + kChecksumSize;
+constexpr size_t kFrontSize = sizeof(uint64_t) + Checksum::kDigits;
 
 std::string checksum_of(std::string_view bytes) {
-  Sha1 sum;
+  Checksum sum;
   sum.update(bytes.data(), bytes.size());
-  return sum.finish();
+  return sum.text();
 }
 
 // None if the parts do not fit each other.
@@ -65,7 +64,7 @@ std::vector<JournalRecord> parse_records(std::string_view bytes) {
   while (bytes.size() >= kFrontSize) {
     uint64_t size = 0;
     std::memcpy(&size, bytes.data(), sizeof size);
-    const std::string_view sum = bytes.substr(sizeof size, kChecksumSize);
+    const std::string_view sum = bytes.substr(sizeof size, Checksum::kDigits);
     bytes.remove_prefix(kFrontSize);
     if (size > bytes.size()) break;
     const std::string_view fields = bytes.substr(0, size);

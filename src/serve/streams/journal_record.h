@@ -18,7 +18,7 @@ struct JournalRecord {
   std::string pixels;          // as many as the shape and the type say
 };
 
-// Its length in 8 bytes, a SHA-1 in 40 characters, then the fields.
+// Its length in 8 bytes, a Checksum in 16 characters, then the fields.
 std::string pack_record(const JournalRecord& record);
 
 // The whole records at the front of a journal's bytes. What follows the first

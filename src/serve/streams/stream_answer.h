@@ -43,7 +43,7 @@ struct InferResult {
 class AnswerLog {
  public:
   // Kept are `most` answers, fewer where they take more than `bytes`.
-  explicit AnswerLog(size_t most = 1024, size_t bytes = size_t{8} << 20)
+  explicit AnswerLog(size_t most = 1024, size_t bytes = size_t{4} << 20)
       : most_(most), bytes_(bytes) {}
 
   void add(StreamAnswer answer);

@@ -5,8 +5,8 @@
 
 #include "sotta/core/error.h"
 
-#include "data/formats/sha1.h"
 #include "data/tensor.h"
+#include "serve/streams/checksum.h"
 
 namespace sotta {
 namespace {
@@ -22,19 +22,14 @@ Array to_array(const std::string& bytes) {
   return array;
 }
 
-// Lengths go in before what varies, so that no two files read the same.
 std::string checksum_of(const TensorFile& file) {
-  Sha1 sum;
+  Checksum sum;
   const auto add = [&](const std::string& text) {
-    const uint64_t size = text.size();
-    sum.update(&size, sizeof size);
     sum.update(text.data(), text.size());
   };
   for (const auto& [name, array] : file.tensors) {
     add(name);
     add(element_name(array.type));
-    const auto dims = static_cast<uint64_t>(array.shape.size());
-    sum.update(&dims, sizeof dims);
     sum.update(array.shape.data(), array.shape.size() * sizeof(int64_t));
     sum.update(array.data.get(), static_cast<size_t>(array.bytes()));
   }
@@ -43,7 +38,7 @@ std::string checksum_of(const TensorFile& file) {
     add(key);
     add(value);
   }
-  return sum.finish();
+  return sum.text();
 }
 
 class Metadata {

@@ -32,15 +32,22 @@ void StreamTable::use(const std::string& name, bool create,
     lock.lock();
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
-    if (known || entry.stream) {
-      give_back(entry, lock);
-    } else {
+    if (!known && is_untouched(entry)) {
       entries_.erase(name);
       given_back_.notify_all();
+    } else {
+      give_back(entry, lock);
     }
     throw;
   }
   give_back(entry, lock);
+}
+
+// A stream whose first request was refused need not be known.
+bool StreamTable::is_untouched(const Entry& entry) {
+  if (!entry.stream) return true;
+  const StreamStatus status = entry.stream->status();
+  return status.next_seq == 0 && status.snapshot == 0;
 }
 
 // Another thread that loads meanwhile finds the place taken.

@@ -81,6 +81,7 @@ class StreamTable {
   void give_back(Entry& entry, Lock& lock);
   void load(const std::string& name, Entry& entry, Lock& lock);
   void unload(Entry& entry);
+  static bool is_untouched(const Entry& entry);
   void make_room(Lock& lock);
   size_t count_resident() const;
 

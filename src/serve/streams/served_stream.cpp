@@ -252,7 +252,7 @@ void ServedStream::save_change() {
 
 bool ServedStream::save_all() {
   finish();
-  if (dirty_) save();
+  if (dirty_ || !problem_.empty()) save();
   return !dirty_;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -9,7 +11,8 @@
 namespace sotta {
 
 // Another dataset that is costly to read: keeps every image that was read once,
-// as bytes in one block of memory.
+// as bytes in one block of memory. Of threads that want the same image at the
+// same time one reads it, and the others wait.
 class CachedDataset : public Dataset {
  public:
   explicit CachedDataset(std::shared_ptr<const Dataset> images);
@@ -21,9 +24,15 @@ class CachedDataset : public Dataset {
   at::Tensor labels() const override { return labels_; }
 
  private:
-  std::vector<int64_t> missing(const std::vector<int64_t>& indices) const;
-  void keep(const std::vector<int64_t>& indices,
-            const at::Tensor& images) const;
+  enum class Image : uint8_t { kMissing, kBeingRead, kKept };
+
+  // Those that are missing, which are then this thread's to read.
+  std::vector<int64_t> claim(const std::vector<int64_t>& indices) const;
+  void read(const std::vector<int64_t>& claimed) const;
+  void mark(const std::vector<int64_t>& indices, Image as) const;
+
+  // Returns when nobody reads any of these any more; whether all are kept.
+  bool wait_for(const std::vector<int64_t>& indices) const;
 
   std::shared_ptr<const Dataset> images_;
   at::Tensor labels_;
@@ -32,7 +41,8 @@ class CachedDataset : public Dataset {
   // it is not written again.
   at::Tensor kept_;  // uint8 [size, C, H, W]
   mutable std::mutex mutex_;
-  mutable std::vector<bool> is_kept_;
+  mutable std::condition_variable changed_;
+  mutable std::vector<Image> state_;
 };
 
 }  // namespace sotta

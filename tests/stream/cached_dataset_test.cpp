@@ -71,6 +71,37 @@ TEST(CachedDataset, ServesSeveralThreadsAtOnce) {
   });
 
   EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(images->read, 39 * 11 + 60);  // each image once
+}
+
+// Cannot be read so many times.
+class FailingImages : public CountingImages {
+ public:
+  explicit FailingImages(int64_t failures) : failures_(failures) {}
+  LabelledImages get(const std::vector<int64_t>& indices) const override {
+    if (failures_-- > 0) fail(ErrorKind::kIo, "disk", "is away");
+    return CountingImages::get(indices);
+  }
+
+ private:
+  mutable std::atomic<int64_t> failures_;
+};
+
+TEST(CachedDataset, ReadsAgainWhatCouldNotBeRead) {
+  const CachedDataset cached(std::make_shared<FailingImages>(2));
+  std::atomic<int> failed{0}, wrong{0};
+
+  run_in_threads(8, 4, [&](int64_t) {
+    try {
+      wrong += !cached.range(0, 60).images.equal(
+          numbered_images(500, 3)->range(0, 60).images);
+    } catch (const Error&) {
+      ++failed;
+    }
+  });
+
+  EXPECT_EQ(failed, 2);
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(CachedDataset, RefusesWhatIsNotThere) {

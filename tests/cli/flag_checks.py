@@ -61,7 +61,7 @@ DEFAULTS = {
              "--limit 0 --order shuffled --concentration 0.1 --severity 5 --corruption-seed 0 --window 64 --whole-windows 0 "
              "--read-ahead 256 --out runs --cuda-graphs 0 --tune 0 --jobs 1 --lanes auto --lost-after 30",
     "report": "--format md,tex,csv,html,svg",
-    "serve": MODEL + "--model fashion=models/fashion_resnet8.safetensors --method sotta --preset clean --window 64 --seed 0 "
+    "serve": MODEL + "--model fashion=embedded --method sotta --preset clean --window 64 --seed 0 "
              "--guard off --guard-max-parameter-change 1 --guard-max-class-share 0.9 --guard-min-admitted-share 0 "
              "--guard-max-admitted-share 1 --guard-history 8 --listen 127.0.0.1:8000 --state sotta-state --durability window "
              "--max-streams 10000 --max-resident 256 --max-waiting 1024 --max-waiting-of-one 256 --max-body-mb 64 "

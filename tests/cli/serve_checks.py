@@ -178,14 +178,10 @@ def wrong_flags_are_refused():
 
 @check
 def without_flags_it_serves_the_embedded_model():
-    root = os.path.dirname(os.path.dirname(MODEL))
-    here = os.getcwd()
-    os.chdir(root)
-    try:
-        with Server(state=os.path.join(here, "embedded"), model=None) as server:
-            expect(server.client().infer(draw_images(1, 9)).json["model_name"], "fashion", "without --model")
-    finally:
-        os.chdir(here)
+    pixels = draw_images(3, 9)
+    with Server(state="embedded", model=None) as server, Server(state="file") as beside:
+        found, wanted = (one.client().infer(pixels).json for one in (server, beside))
+        expect(found, wanted, "without --model")
 
 
 @check

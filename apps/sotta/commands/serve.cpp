@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "config_file.h"
 #include "core/checks.h"
+#include "embedded_network.h"
 #include "eval/model_checksum.h"
 #include "flags.h"
 #include "method_changes.h"
@@ -28,9 +29,11 @@
 namespace sotta::cli {
 namespace {
 
+// In place of a file: the Fashion-MNIST network inside the program.
+constexpr const char* kEmbedded = "embedded";
+
 struct ServeFlags {
-  std::vector<std::string> models = {
-      "fashion=models/fashion_resnet8.safetensors"};
+  std::vector<std::string> models = {std::string("fashion=") + kEmbedded};
   std::string method = "sotta";
   std::string preset = "clean";
   std::vector<std::string> changes;  // "min_confidence=0.9"
@@ -92,12 +95,16 @@ std::unique_ptr<ServedModel> open_served_model(const ServeFlags& flags,
   ModelOptions options;
   options.device = parse_device(flags.device);
   options.precision = parse_precision(flags.precision);
-  probe_network(file, options);
+  if (file != kEmbedded) probe_network(file, options);
   options.engine = flags.engine;
 
   ModelSettings settings;
   settings.name = name;
-  settings.network = open_model(file, options);
+  settings.network =
+      file == kEmbedded
+          ? choose_engine(make_classifier(embedded_network(), options, file),
+                          options.engine)
+          : open_model(file, options);
   settings.checksum = model_checksum(settings.network->source());
   settings.method = flags.method;
   settings.preset = parse_preset(flags.preset);
@@ -176,7 +183,8 @@ void run(const ServeFlags& flags) {
 void add_model_flags(CLI::App& command, ServeFlags& flags) {
   command
       .add_option("--model", flags.models,
-                  "NAME=FILE, safetensors or TorchScript; once per model")
+                  "NAME=FILE, safetensors, TorchScript or embedded; once per "
+                  "model")
       ->capture_default_str();
   command.add_option("--method", flags.method, "see `sotta info`")
       ->capture_default_str();

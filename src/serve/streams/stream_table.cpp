@@ -1,6 +1,5 @@
 #include "serve/streams/stream_table.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "sotta/core/error.h"
@@ -26,13 +25,14 @@ void StreamTable::use(const std::string& name, bool create,
   Entry& entry = take(name, create, lock);
   try {
     if (!entry.stream) load(name, entry, lock);
-    entry.last_use = ++uses_;
+    touch(entry);
     lock.unlock();
     work(*entry.stream);
     lock.lock();
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
     if (!known && is_untouched(entry)) {
+      drop(entry);
       entries_.erase(name);
       given_back_.notify_all();
     } else {
@@ -53,24 +53,36 @@ bool StreamTable::is_untouched(const Entry& entry) {
 // Another thread that loads meanwhile finds the place taken.
 void StreamTable::load(const std::string& name, Entry& entry, Lock& lock) {
   make_room(lock);
-  entry.in_memory = true;
+  ++in_memory_;
   lock.unlock();
   std::unique_ptr<ServedStream> stream;
   try {
     stream = open_(store_.folder(model_, name));
   } catch (...) {
     lock.lock();
-    entry.in_memory = false;
+    --in_memory_;
     throw;
   }
   lock.lock();
   entry.stream = std::move(stream);
 }
 
+void StreamTable::touch(Entry& entry) {
+  by_use_.erase(entry.last_use);
+  entry.last_use = ++uses_;
+  by_use_[entry.last_use] = &entry;
+}
+
 void StreamTable::unload(Entry& entry) {
   entry.status = entry.stream->status();
+  drop(entry);
+}
+
+void StreamTable::drop(Entry& entry) {
+  if (!entry.stream) return;
+  by_use_.erase(entry.last_use);
   entry.stream.reset();
-  entry.in_memory = false;
+  --in_memory_;
 }
 
 // Entries stay where they are in a map, so a busy one may be used without the
@@ -106,32 +118,25 @@ void StreamTable::give_back(Entry& entry, Lock& lock) {
   given_back_.notify_all();
 }
 
-size_t StreamTable::count_resident() const {
-  return static_cast<size_t>(
-      std::count_if(entries_.begin(), entries_.end(),
-                    [](const auto& item) { return item.second.in_memory; }));
-}
-
 // For one more stream. A stream that the disk refuses is kept, and the next
 // one tried.
 void StreamTable::make_room(Lock& lock) {
   uint64_t after = 0;
-  while (static_cast<int64_t>(count_resident()) >= options_.max_resident) {
-    Entry* oldest = nullptr;
-    for (auto& [name, entry] : entries_)
-      if (entry.stream && !entry.busy && entry.last_use > after &&
-          (oldest == nullptr || entry.last_use < oldest->last_use))
-        oldest = &entry;
-    if (oldest == nullptr)
+  while (in_memory_ >= options_.max_resident) {
+    auto oldest = by_use_.upper_bound(after);
+    while (oldest != by_use_.end() && oldest->second->busy)
+      ++oldest;
+    if (oldest == by_use_.end())
       throw RequestError(HttpStatus::kUnavailable, "stream",
                          "there is no room to load it into");
-    after = oldest->last_use;
-    oldest->busy = true;
+    after = oldest->first;
+    Entry& entry = *oldest->second;
+    entry.busy = true;
     lock.unlock();
-    const bool saved = oldest->stream->save_all();
+    const bool saved = entry.stream->save_all();
     lock.lock();
-    if (saved) unload(*oldest);
-    oldest->busy = false;
+    if (saved) unload(entry);
+    entry.busy = false;
     given_back_.notify_all();
   }
 }
@@ -148,6 +153,7 @@ void StreamTable::remove(const std::string& name) {
     throw;
   }
   lock.lock();
+  drop(entry);
   entries_.erase(name);
   lock.unlock();
   given_back_.notify_all();
@@ -202,7 +208,7 @@ size_t StreamTable::size() const {
 
 size_t StreamTable::resident() const {
   const Lock lock(mutex_);
-  return count_resident();
+  return static_cast<size_t>(in_memory_);
 }
 
 size_t StreamTable::save_all() {

@@ -70,9 +70,8 @@ class StreamTable {
  private:
   struct Entry {
     std::unique_ptr<ServedStream> stream;  // none while it is on disk
-    bool in_memory = false;                // or on its way there
     bool busy = false;                     // a thread has it
-    uint64_t last_use = 0;
+    uint64_t last_use = 0;  // a number of its own; 0 before the first
     StreamStatus status;
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -80,10 +79,11 @@ class StreamTable {
   Entry& take(const std::string& name, bool create, Lock& lock);
   void give_back(Entry& entry, Lock& lock);
   void load(const std::string& name, Entry& entry, Lock& lock);
+  void touch(Entry& entry);
   void unload(Entry& entry);
+  void drop(Entry& entry);
   static bool is_untouched(const Entry& entry);
   void make_room(Lock& lock);
-  size_t count_resident() const;
 
   const StateStore& store_;
   const std::string model_;
@@ -94,6 +94,8 @@ class StreamTable {
   std::condition_variable given_back_;
   std::map<std::string, Entry> entries_;
   uint64_t uses_ = 0;
+  std::map<uint64_t, Entry*> by_use_;  // those in memory, by last_use
+  int64_t in_memory_ = 0;              // with those on their way there
 };
 
 }  // namespace sotta

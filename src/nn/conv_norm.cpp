@@ -8,14 +8,16 @@ namespace sotta {
 namespace {
 
 std::optional<Fork> with_running_averages(const at::Tensor& input,
-                                          const at::Tensor& kernels,
+                                          const PackedKernels& kernels,
                                           const NormVectors& vectors,
                                           const AfterNorm& after) {
   NormBehind norm{vectors, after.residual, after.relu};
   if (norm.residual.defined())
     norm.residual = norm.residual.contiguous(at::MemoryFormat::ChannelsLast);
-  if (!fits_conv3x3_norm(input, kernels, norm)) return std::nullopt;
-  const at::Tensor output = conv3x3_norm(input, kernels, norm);
+  if (!fits_conv3x3_norm(input, kernels.there, norm, kernels.stride))
+    return std::nullopt;
+  const at::Tensor output =
+      conv3x3_norm(input, kernels.there, norm, kernels.stride);
   return Fork{output, output};
 }
 
@@ -26,8 +28,8 @@ std::optional<Fork> with_batch_statistics(const at::Tensor& input,
                                           const AfterNorm& after) {
   if (!has_norm_rows(vectors.scale.size(-1), input.scalar_type()))
     return std::nullopt;
-  const OutputSums sums =
-      output_sums_for(input, kernels.there, vectors.running_mean);
+  const OutputSums sums = output_sums_for(input, kernels.there,
+                                          vectors.running_mean, kernels.stride);
   if (!sums.parts.defined()) return std::nullopt;
   return fused_norm(own_convolution(input, kernels, sums), vectors, stats,
                     after, /*use_up=*/true, sums.parts);
@@ -44,7 +46,7 @@ std::optional<Fork> fused_conv_norm(const at::Tensor& input,
   if (stats.source != NormStats::Source::kRunning)
     return with_batch_statistics(input, layer.kernels, vectors, stats, after);
   if (needs_graph(input, vectors, after)) return std::nullopt;
-  return with_running_averages(input, layer.kernels.there, vectors, after);
+  return with_running_averages(input, layer.kernels, vectors, after);
 }
 
 }  // namespace sotta

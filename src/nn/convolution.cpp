@@ -90,14 +90,33 @@ struct Convolution : torch::autograd::Function<Convolution> {
   }
 };
 
-// Going back is the same convolution, with turned kernels.
+// LibTorch's way back through a convolution of stride 2, whose input was twice
+// as high and wide; nothing but its shape is looked at.
+at::Tensor strided_input_gradient(const at::Tensor& gradient,
+                                  const at::Tensor& weight) {
+  const std::array<int64_t, 2> stride{2, 2},
+      padding{weight.size(2) / 2, weight.size(3) / 2};
+  const at::Tensor shaped =
+      at::empty({gradient.size(0), weight.size(1), 2 * gradient.size(2),
+                 2 * gradient.size(3)},
+                gradient.options(), at::MemoryFormat::ChannelsLast);
+  return std::get<0>(at::convolution_backward(
+      gradient, shaped, weight, /*bias_sizes=*/at::OptionalIntArrayRef(),
+      stride, padding, /*dilation=*/{1, 1}, /*transposed=*/false,
+      /*output_padding=*/{0, 0}, /*groups=*/1,
+      /*output_mask=*/{true, false, false}));
+}
+
+// With stride 1 going back is the same convolution, with turned kernels.
 struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
-                            const at::Tensor& there, const at::Tensor& back,
+                            const PackedKernels& kernels,
                             const OutputSums& sums) {
-    context->save_for_backward({back});
-    return sums.parts.defined() ? conv3x3_sums(input, there, sums)
-                                : conv3x3(input, there);
+    context->save_for_backward({kernels.back});
+    context->saved_data["stride"] = kernels.stride;
+    return sums.parts.defined()
+               ? conv3x3_sums(input, kernels.there, sums, kernels.stride)
+               : conv3x3(input, kernels.there, kernels.stride);
   }
 
   static variable_list backward(AutogradContext* context,
@@ -108,7 +127,10 @@ struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
     at::Tensor gradient =
         output_gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
     if (!starts_on_16_bytes(gradient)) gradient = gradient.clone();
-    return {conv3x3(gradient, back), none, none, none};
+    const bool strided = context->saved_data["stride"].toInt() != 1;
+    return {strided ? strided_input_gradient(gradient, back)
+                    : conv3x3(gradient, back),
+            none, none};
   }
 };
 
@@ -116,7 +138,9 @@ thread_local int64_t least_batch = 0;
 
 bool fits_packed(const at::Tensor& input, int64_t stride, int64_t padding,
                  const PackedKernels& packed) {
-  return stride == 1 && padding == 1 && fits_conv3x3(input, packed.there);
+  return packed.there.defined() && stride == packed.stride &&
+         padding == (packed.taps() == 9 ? 1 : 0) &&
+         fits_conv3x3(input, packed.there, stride);
 }
 
 at::Tensor gpu_convolution(const at::Tensor& input, const at::Tensor& weight,
@@ -143,10 +167,13 @@ at::Tensor filled_up_convolution(const at::Tensor& input,
 
 }  // namespace
 
-PackedKernels packed_kernels(const at::Tensor& weight) {
-  const at::Tensor there = pack_kernels(weight);
+PackedKernels packed_kernels(const at::Tensor& weight, int64_t stride) {
+  const at::Tensor there = pack_kernels(weight, stride);
   if (!there.defined()) return {};
-  return {there, pack_kernels(weight.flip({2, 3}).transpose(0, 1))};
+  return {there,
+          stride == 1 ? pack_kernels(weight.flip({2, 3}).transpose(0, 1))
+                      : weight.detach(),
+          stride};
 }
 
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
@@ -164,13 +191,13 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
 
 bool is_own_convolution(const at::Tensor& input, int64_t stride,
                         int64_t padding, const PackedKernels& packed) {
-  return packed.there.defined() && input.size(0) >= least_batch &&
+  return input.size(0) >= least_batch &&
          fits_packed(input, stride, padding, packed);
 }
 
 at::Tensor own_convolution(const at::Tensor& input, const PackedKernels& packed,
                            const OutputSums& sums) {
-  return PackedConvolution::apply(input, packed.there, packed.back, sums);
+  return PackedConvolution::apply(input, packed, sums);
 }
 
 LeastBatch::LeastBatch(int64_t images)

@@ -20,12 +20,18 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        int64_t stride, int64_t padding);
 
 // Kernels that are not trained, ready for our own convolution on GPUs that have
-// one: 3x3 with stride 1, rounded to TF32 or bfloat16. Undefined elsewhere.
+// one: 3x3 with stride 1 or 2, 1x1 with stride 2, rounded to TF32 or bfloat16.
+// Undefined elsewhere.
 struct PackedKernels {
   at::Tensor there;  // from input to output
-  at::Tensor back;   // turned: from the output's gradient to the input's
+  // From the output's gradient to the input's: with stride 1 turned and packed,
+  // with stride 2 the weight as it is, for LibTorch.
+  at::Tensor back;
+  int64_t stride = 1;
+
+  int64_t taps() const { return there.size(2); }
 };
-PackedKernels packed_kernels(const at::Tensor& weight);
+PackedKernels packed_kernels(const at::Tensor& weight, int64_t stride = 1);
 
 // The same with kernels that may be packed: where that convolution takes the
 // input, the weight is not looked at and gets no gradient.

@@ -24,7 +24,7 @@ class GpuConvNorm : public testing::OnOwnConvolution {
  protected:
   static std::optional<Fork> run(const Layer& layer, const AfterNorm& after) {
     const at::NoGradGuard no_gradients;
-    return fused_conv_norm(layer.input, {layer.packed}, layer.vectors,
+    return fused_conv_norm(layer.input, layer.shape(), layer.vectors,
                            NormStats::running(), after);
   }
 
@@ -33,7 +33,8 @@ class GpuConvNorm : public testing::OnOwnConvolution {
     SCOPED_TRACE(::testing::Message()
                  << shape.images << " images " << shape.side << "x"
                  << shape.side << ", " << shape.from << " to " << shape.to
-                 << " channels, " << shape.lanes << " lanes");
+                 << " channels, " << shape.lanes << " lanes, kernels "
+                 << shape.kernel << ", stride " << shape.stride);
     const Layer layer = layer_of(shape, type);
     const at::Tensor sums = exact_sums(layer);
     for (const bool add : {false, true})
@@ -67,9 +68,8 @@ TEST_F(GpuConvNorm, IsWhatTwoKernelsGiveInTf32) {
     const AfterNorm after{layer.residual};
     const auto fused = run(layer, after);
     ASSERT_TRUE(fused);
-    const at::Tensor two =
-        norm_relu(convolution(layer.input, layer.kernels, 1, 1, layer.packed),
-                  layer.vectors, NormStats::running(), after);
+    const at::Tensor two = norm_relu(layer.convolved(), layer.vectors,
+                                     NormStats::running(), after);
     EXPECT_LT(difference(fused->path, two), 1e-6);
   }
 }
@@ -77,10 +77,14 @@ TEST_F(GpuConvNorm, IsWhatTwoKernelsGiveInTf32) {
 TEST_F(GpuConvNorm, KeepsWhatIsNotFinite) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const auto type : {at::kFloat, at::kBFloat16})
-    for (const Shape& shape : {Shape{16, 8, 64, 64}, Shape{64, 16, 64, 256}})
+    for (const Shape& shape :
+         {Shape{16, 8, 64, 64}, Shape{64, 16, 64, 256},
+          Shape{16, 16, 64, 64, 1, 3, 2}, Shape{64, 32, 64, 128, 1, 3, 2},
+          Shape{16, 8, 64, 64, 1, 1, 2}, Shape{64, 32, 64, 128, 1, 1, 2}})
       for (const double value : {std::nan(""), kInfinity, -kInfinity}) {
         Layer layer = layer_of(shape, type);
         layer.input[3][5][2][7].fill_(value);
+        layer.input[5][1][4][6].fill_(value);  // 1x1 kernels look at this one
         layer.residual[4][6][0][0].fill_(value);
         layer.vectors.shift[9].fill_(value);
         const AfterNorm after{layer.residual};
@@ -139,9 +143,12 @@ TEST_F(GpuConvNorm, WaitsForTheOneBefore) {
 
 TEST_F(GpuConvNorm, LeavesOtherShapesAlone) {
   EXPECT_TRUE(run(layer_of({16, 8, 64, 64}, at::kFloat), {}));
-  for (const Shape& shape : {Shape{1, 8, 64, 64}, Shape{17, 8, 64, 64},
-                             Shape{16, 12, 64, 64}, Shape{16, 8, 64, 64, 3},
-                             Shape{16, 8, 64, 64, 8}, Shape{64, 4, 64, 64, 8}})
+  for (const Shape& shape :
+       {Shape{1, 8, 64, 64}, Shape{17, 8, 64, 64}, Shape{16, 12, 64, 64},
+        Shape{16, 8, 64, 64, 3}, Shape{16, 8, 64, 64, 8},
+        Shape{64, 4, 64, 64, 8}, Shape{17, 16, 64, 64, 1, 3, 2},
+        Shape{16, 24, 64, 64, 1, 3, 2}, Shape{16, 16, 64, 64, 8, 3, 2},
+        Shape{64, 8, 64, 64, 8, 1, 2}, Shape{16, 8, 64, 64, 1, 1, 1}})
     EXPECT_FALSE(run(layer_of(shape, at::kFloat), {}))
         << shape.images << " " << shape.side << " " << shape.lanes;
 }

@@ -29,7 +29,7 @@ class GpuConvSums : public testing::OnOwnConvolution {
   static std::optional<Fork> measured(const Layer& layer,
                                       const AfterNorm& after,
                                       NormStats stats = NormStats::batch()) {
-    return fused_conv_norm(layer.input, {layer.packed}, layer.vectors, stats,
+    return fused_conv_norm(layer.input, layer.shape(), layer.vectors, stats,
                            after);
   }
 
@@ -90,16 +90,18 @@ TEST_F(GpuConvSums, AreThoseOfTheSumsBeforeRounding) {
       SCOPED_TRACE(::testing::Message()
                    << type << " " << shape.images << " images " << shape.side
                    << "x" << shape.side << ", " << shape.from << " to "
-                   << shape.to << ", " << shape.lanes << " lanes");
+                   << shape.to << ", " << shape.lanes << " lanes, kernels "
+                   << shape.kernel << ", stride " << shape.stride);
       const at::NoGradGuard no_gradients;
       const Layer layer = layer_of(shape, type);
       const at::Tensor& there = layer.packed.there;
-      const OutputSums sums =
-          output_sums_for(layer.input, there, layer.vectors.running_mean);
+      const OutputSums sums = output_sums_for(
+          layer.input, there, layer.vectors.running_mean, layer.stride);
       ASSERT_TRUE(sums.parts.defined());
       sums.parts.fill_(std::nan(""));  // what is not written shows
-      const at::Tensor output = conv3x3_sums(layer.input, there, sums);
-      EXPECT_TRUE(output.equal(conv3x3(layer.input, there)));
+      const at::Tensor output =
+          conv3x3_sums(layer.input, there, sums, layer.stride);
+      EXPECT_TRUE(output.equal(conv3x3(layer.input, there, layer.stride)));
 
       const bool fine = type == at::kFloat;
       const at::Tensor wanted = distances(
@@ -122,9 +124,10 @@ TEST_F(GpuConvSums, HaveTheSameBitsEveryTime) {
   for (const Shape& shape : shapes) {
     const Layer layer = layer_of(shape, at::kFloat);
     const auto run_once = [&] {
-      const OutputSums sums = output_sums_for(layer.input, layer.packed.there,
-                                              layer.vectors.running_mean);
-      conv3x3_sums(layer.input, layer.packed.there, sums);
+      const OutputSums sums =
+          output_sums_for(layer.input, layer.packed.there,
+                          layer.vectors.running_mean, layer.stride);
+      conv3x3_sums(layer.input, layer.packed.there, sums, layer.stride);
       return sums.parts;
     };
     const at::Tensor first = run_once();
@@ -140,7 +143,8 @@ TEST_F(GpuConvSums, MakeANormLayerWhatItIsAlone) {
       if (shape.lanes > 1 || shape.to == 192) continue;
       SCOPED_TRACE(::testing::Message()
                    << shape.images << " " << shape.side << " " << shape.from
-                   << " " << shape.to);
+                   << " " << shape.to << ", kernels " << shape.kernel
+                   << ", stride " << shape.stride);
       const Layer layer = layer_of(shape, at::kFloat);
       const AfterNorm after{layer.residual, /*relu=*/false};
       const auto fused = measured(layer, after, stats);
@@ -150,8 +154,7 @@ TEST_F(GpuConvSums, MakeANormLayerWhatItIsAlone) {
       const at::Tensor weight = drawn(fused->path.sizes(), 9);
       const auto found = gradients(layer, fused->path, weight);
       const at::Tensor alone =
-          norm_relu(convolution(layer.input, layer.kernels, 1, 1, layer.packed),
-                    layer.vectors, stats, after);
+          norm_relu(layer.convolved(), layer.vectors, stats, after);
       const auto wanted = gradients(layer, alone, weight);
 
       EXPECT_LT(difference(fused->path.detach(), alone.detach()), 1e-4);
@@ -186,7 +189,8 @@ TEST_F(GpuConvSums, AreEnoughForFloat64sOutputs) {
         known.vectors.running_var = var.view_as(layer.vectors.scale);
         EXPECT_LT(difference(found->path, exact_norm(known, sums, after)),
                   type == at::kFloat ? 2e-3 : 2e-2)
-            << shape.images << " " << shape.side << " " << shape.lanes;
+            << shape.images << " " << shape.side << " " << shape.lanes << " "
+            << shape.kernel << " " << shape.stride;
         EXPECT_LT(
             difference(layer.vectors.batch_mean, known.vectors.running_mean),
             2e-3);
@@ -316,7 +320,8 @@ TEST_F(GpuConvSums, AreLeftAloneWhereTheConvolutionOrTheNormLayerIsNotOurs) {
   EXPECT_TRUE(measured(layer_of({16, 8, 64, 64}, at::kFloat), {}));
   for (const Shape& shape :
        {Shape{1, 8, 64, 64}, Shape{17, 8, 64, 64}, Shape{16, 8, 64, 64, 8},
-        Shape{64, 4, 64, 64, 8}, Shape{32, 4, 512, 192}})
+        Shape{64, 4, 64, 64, 8}, Shape{32, 4, 512, 192},
+        Shape{17, 16, 64, 64, 1, 3, 2}, Shape{64, 8, 64, 64, 8, 1, 2}})
     EXPECT_FALSE(measured(layer_of(shape, at::kFloat), {}))
         << shape.images << " " << shape.to << " " << shape.lanes;
 }

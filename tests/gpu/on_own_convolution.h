@@ -18,8 +18,9 @@
 namespace sotta::testing {
 
 struct ConvShape {
-  int64_t images, side, from, to;
+  int64_t images, side, from, to;  // the input's side
   int64_t lanes = 1;
+  int64_t kernel = 3, stride = 1;
 };
 
 // Convolutions with a norm layer behind them, for GPUs that have our own
@@ -37,6 +38,12 @@ class OnOwnConvolution : public OnGpu {
     at::Tensor input, residual, kernels;
     PackedKernels packed;
     NormVectors vectors;  // [C], or [lanes, C]
+    int64_t stride, padding;
+
+    PackedLayer shape() const { return {packed, stride, padding}; }
+    at::Tensor convolved() const {
+      return convolution(input, kernels, stride, padding, packed);
+    }
   };
 
   at::Tensor drawn(at::IntArrayRef shape, uint64_t seed) const {
@@ -53,15 +60,17 @@ class OnOwnConvolution : public OnGpu {
   // Variances are about those of the sums, so that nothing is drowned.
   Layer layer_of(const ConvShape& shape, at::ScalarType type) const {
     Layer layer;
-    const auto [count, side, from, to, lanes] = shape;
+    const auto [count, side, from, to, lanes, kernel, stride] = shape;
     layer.input = images({count, from, side, side}, 1, type);
-    layer.residual = images({count, to, side, side}, 2, type);
-    layer.kernels = images({to, from, 3, 3}, 3, type);
-    layer.packed = packed_kernels(layer.kernels);
+    layer.residual = images({count, to, side / stride, side / stride}, 2, type);
+    layer.kernels = images({to, from, kernel, kernel}, 3, type);
+    layer.packed = packed_kernels(layer.kernels, stride);
+    layer.stride = stride;
+    layer.padding = kernel / 2;
     const auto vector = [&, n = lanes, c = to](uint64_t seed) {
       return n == 1 ? drawn({c}, seed) : drawn({n, c}, seed);
     };
-    const auto products = static_cast<double>(9 * from);
+    const auto products = static_cast<double>(kernel * kernel * from);
     layer.vectors = {vector(4),
                      vector(5),
                      vector(6) * std::sqrt(products),
@@ -97,7 +106,8 @@ class OnOwnConvolution : public OnGpu {
 
   static at::Tensor exact_sums(const Layer& layer) {
     return at::conv2d(layer.input.cpu().to(at::kDouble),
-                      layer.kernels.cpu().to(at::kDouble), {}, 1, 1);
+                      layer.kernels.cpu().to(at::kDouble), {}, layer.stride,
+                      layer.padding);
   }
 
   static double difference(const at::Tensor& found,
@@ -110,15 +120,46 @@ class OnOwnConvolution : public OnGpu {
   }
 
   // All ways to cut tiles: part of an image, whole ones, several; several for
-  // a block, one, shared by two; narrow ones. Lanes of one tile, of many.
-  const std::vector<ConvShape> shapes = {
-      {16, 32, 64, 64},     {16, 16, 64, 64},     {48, 16, 64, 128},
-      {64, 16, 64, 256},    {64, 8, 128, 64},     {16, 8, 256, 128},
-      {64, 8, 256, 256},    {256, 8, 128, 192},   {16, 4, 64, 64},
-      {32, 4, 512, 192},    {512, 4, 128, 512},   {16, 16, 64, 64, 16},
-      {32, 32, 64, 64, 2},  {48, 16, 64, 128, 3}, {64, 8, 128, 64, 16},
-      {192, 8, 64, 128, 3}, {64, 4, 512, 512, 4}, {256, 4, 64, 64, 16},
-      {96, 16, 64, 64, 2}};
+  // a block, one, shared by two; narrow ones. Lanes of one tile, of many. With
+  // stride 2 as well, 3x3 and 1x1.
+  const std::vector<ConvShape> shapes = {{16, 32, 64, 64},
+                                         {16, 16, 64, 64},
+                                         {48, 16, 64, 128},
+                                         {64, 16, 64, 256},
+                                         {64, 8, 128, 64},
+                                         {16, 8, 256, 128},
+                                         {64, 8, 256, 256},
+                                         {256, 8, 128, 192},
+                                         {16, 4, 64, 64},
+                                         {32, 4, 512, 192},
+                                         {512, 4, 128, 512},
+                                         {16, 16, 64, 64, 16},
+                                         {32, 32, 64, 64, 2},
+                                         {48, 16, 64, 128, 3},
+                                         {64, 8, 128, 64, 16},
+                                         {192, 8, 64, 128, 3},
+                                         {64, 4, 512, 512, 4},
+                                         {256, 4, 64, 64, 16},
+                                         {96, 16, 64, 64, 2},
+                                         {64, 32, 64, 128, 1, 3, 2},
+                                         {64, 16, 128, 256, 1, 3, 2},
+                                         {64, 8, 256, 512, 1, 3, 2},
+                                         {16, 64, 64, 64, 1, 3, 2},
+                                         {256, 32, 64, 128, 1, 3, 2},
+                                         {256, 16, 128, 192, 1, 3, 2},
+                                         {512, 8, 128, 512, 1, 3, 2},
+                                         {64, 32, 64, 128, 4, 3, 2},
+                                         {192, 16, 64, 128, 3, 3, 2},
+                                         {64, 8, 256, 512, 4, 3, 2},
+                                         {64, 32, 64, 128, 1, 1, 2},
+                                         {64, 16, 128, 256, 1, 1, 2},
+                                         {64, 8, 256, 512, 1, 1, 2},
+                                         {16, 64, 64, 64, 1, 1, 2},
+                                         {256, 16, 128, 192, 1, 1, 2},
+                                         {512, 8, 128, 512, 1, 1, 2},
+                                         {64, 32, 64, 128, 4, 1, 2},
+                                         {192, 16, 64, 128, 3, 1, 2},
+                                         {64, 8, 256, 512, 4, 1, 2}};
 };
 
 }  // namespace sotta::testing

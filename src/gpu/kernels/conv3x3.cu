@@ -1,6 +1,6 @@
-#include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAException.h>
@@ -41,12 +41,25 @@ cudaStream_t stream_for(const at::Tensor& tensor) {
   return c10::cuda::getCurrentCUDAStream(tensor.device().index());
 }
 
+bool has_taps(int64_t taps, int64_t stride) {
+  return (taps == 9 && (stride == 1 || stride == 2)) ||
+         (taps == 1 && stride == 2);
+}
+
+Taps taps_of(int64_t taps, int64_t stride) {
+  if (stride == 1) return Taps::k3x3;
+  return taps == 9 ? Taps::k3x3Stride2 : Taps::k1x1Stride2;
+}
+
 // Packed kernels are [to / kPacked, from / chunk, taps, kPacked, chunk].
-Layer layer_of(const at::Tensor& input, const at::Tensor& packed) {
+Layer layer_of(const at::Tensor& input, const at::Tensor& packed,
+               int64_t stride) {
   const auto size = [&](int64_t d) { return static_cast<int>(input.size(d)); };
-  return {size(0),
-          size(2),
-          size(3),
+  const int step = static_cast<int>(stride);
+  return {taps_of(packed.size(2), stride),
+          size(0),
+          size(2) / step,
+          size(3) / step,
           size(1),
           static_cast<int>(packed.size(0)) * kPacked,
           chunk_of(input)};
@@ -61,7 +74,8 @@ void pack_as(const at::Tensor& kernels, const at::Tensor& packed) {
          kThreadsOfBlock, 0, stream_for(kernels)>>>(
           reinterpret_cast<const Value*>(kernels.data_ptr<Stored>()),
           reinterpret_cast<Value*>(packed.data_ptr<Stored>()),
-          static_cast<int>(kernels.size(0)), static_cast<int>(kernels.size(1)));
+          static_cast<int>(kernels.size(0)), static_cast<int>(kernels.size(1)),
+          static_cast<int>(kernels.size(2) * kernels.size(3)));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 
@@ -88,20 +102,37 @@ struct Extent {
   int of_box;
 };
 
+// The input's sizes, behind the channels. With stride 2 they are pairs of
+// pixels, whose channels lie side by side, rows of a pair, and pairs of rows: a
+// box then has every second pixel of every second row.
+std::vector<Extent> extents_of(const at::Tensor& input, const Layer& layer,
+                               const ConvPass& pass) {
+  const int stride = stride_of(layer.taps);
+  const Box box = box_of(layer.taps, pass.tile_side);
+  const int64_t pixel = layer.from * input.element_size();
+  const int64_t row = pixel * stride * layer.width;
+  const Extent x = {layer.width, pixel * stride, box.width},
+               row_of_pair = {stride, row, 1},
+               y = {layer.height, row * stride, box.height},
+               image = {layer.images, y.bytes * layer.height, pass.tile_images};
+  std::vector<Extent> sizes = {x};
+  if (stride == 2) sizes.push_back(row_of_pair);
+  sizes.push_back(y);
+  sizes.insert(pass.images_first ? sizes.begin() : sizes.end(), image);
+  return sizes;
+}
+
 // Floats are rounded to TF32 as they are copied.
 CUtensorMap describe(const at::Tensor& input, const Layer& layer,
                      const ConvPass& pass) {
   static const Encode encode = find_encode();
-  const int of_box = pass.tile_side + 2;  // with the border
-  const Extent x = {layer.width, layer.from * input.element_size(), of_box},
-               y = {layer.height, x.bytes * layer.width, of_box},
-               image = {layer.images, y.bytes * layer.height, pass.tile_images};
-  const auto order = pass.images_first ? std::array<Extent, 3>{image, x, y}
-                                       : std::array<Extent, 3>{x, y, image};
-  cuuint64_t counts[4] = {static_cast<cuuint64_t>(layer.from)}, strides[3];
-  cuuint32_t box[4] = {static_cast<cuuint32_t>(layer.chunk)};
-  const cuuint32_t every[4] = {1, 1, 1, 1};
-  for (int i = 0; i < 3; ++i) {
+  const std::vector<Extent> order = extents_of(input, layer, pass);
+  cuuint64_t counts[5] = {
+      static_cast<cuuint64_t>(layer.from * stride_of(layer.taps))};
+  cuuint64_t strides[4];
+  cuuint32_t box[5] = {static_cast<cuuint32_t>(layer.chunk)};
+  const cuuint32_t every[5] = {1, 1, 1, 1, 1};
+  for (size_t i = 0; i < order.size(); ++i) {
     counts[i + 1] = static_cast<cuuint64_t>(order[i].count);
     strides[i] = static_cast<cuuint64_t>(order[i].bytes);
     box[i + 1] = static_cast<cuuint32_t>(order[i].of_box);
@@ -111,9 +142,10 @@ CUtensorMap describe(const at::Tensor& input, const Layer& layer,
       &map,
       input.scalar_type() == at::kFloat ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
                                         : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-      4, input.data_ptr(), counts, strides, box, every,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      static_cast<cuuint32_t>(order.size() + 1), input.data_ptr(), counts,
+      strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
     fail(ErrorKind::kUnsupported, "convolution",
          "the driver refuses a tensor of " + std::to_string(layer.images) +
@@ -129,15 +161,26 @@ int most_shared_bytes(at::Device device) {
 
 // The limit is the kernel's, for all threads: one that does not depend on what
 // this launch needs.
-template <class Value, Epilogue kEpilogue, int kColumns, int kBlocks>
+template <class Value, Epilogue kEpilogue, int kColumns, int kBlocks,
+          Taps kTaps>
 void launch(const Plan& plan, const at::Tensor& input) {
-  const auto kernel = convolve<Value, kColumns, kBlocks, kEpilogue>;
+  const auto kernel = convolve<Value, kColumns, kBlocks, kEpilogue, kTaps>;
   C10_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            most_shared_bytes(input.device())));
   launch_early({plan.grid, kThreads, stream_for(input),
                 static_cast<size_t>(plan.shared_bytes), kBlocks},
                kernel, plan.pass);
+}
+
+template <class Value, Epilogue kEpilogue, int kColumns, int kBlocks>
+void launch(const Plan& plan, const at::Tensor& input) {
+  if (plan.taps == Taps::k3x3)
+    launch<Value, kEpilogue, kColumns, kBlocks, Taps::k3x3>(plan, input);
+  else if (plan.taps == Taps::k3x3Stride2)
+    launch<Value, kEpilogue, kColumns, kBlocks, Taps::k3x3Stride2>(plan, input);
+  else
+    launch<Value, kEpilogue, kColumns, kBlocks, Taps::k1x1Stride2>(plan, input);
 }
 
 template <class Value, Epilogue kEpilogue>
@@ -165,11 +208,10 @@ at::Tensor empty_output(const at::Tensor& input, const Layer& layer) {
 
 // All but the epilogue.
 Plan plan_for(const at::Tensor& input, const at::Tensor& packed,
-              const at::Tensor& output) {
-  const Layer layer = layer_of(input, packed);
+              const Layer& layer, const at::Tensor& output) {
   Plan made = plan(layer, multiprocessors(input.device()),
                    most_shared_bytes(input.device()));
-  require(made.pass.rows_ahead >= kFewestRows, "convolution",
+  require(made.pass.rows_ahead >= fewest_rows(layer.taps), "convolution",
           "this GPU has too little shared memory");
   made.pass.input = describe(input, layer, made.pass);
   made.pass.kernels = static_cast<const char*>(packed.data_ptr());
@@ -199,18 +241,20 @@ int64_t step_of(const at::Tensor& vectors) {
 
 }  // namespace
 
-at::Tensor pack_kernels(const at::Tensor& kernels) {
-  if (kernels.dim() != 4 || kernels.numel() == 0 || kernels.size(2) != 3 ||
-      kernels.size(3) != 3 || !is_one_of_types(kernels) ||
-      compute_capability(kernels.device()) != 90 ||
+at::Tensor pack_kernels(const at::Tensor& kernels, int64_t stride) {
+  if (kernels.dim() != 4 || kernels.numel() == 0 ||
+      kernels.size(2) != kernels.size(3) ||
+      !has_taps(kernels.size(2) * kernels.size(3), stride) ||
+      !is_one_of_types(kernels) || compute_capability(kernels.device()) != 90 ||
       kernels.size(0) % kPacked != 0 || kernels.size(1) % kPacked != 0)
     return {};
   const c10::cuda::CUDAGuard guard(kernels.device());
   const at::Tensor source = kernels.detach().contiguous();
   const int chunk = chunk_of(kernels);
-  const at::Tensor packed = at::empty(
-      {kernels.size(0) / kPacked, kernels.size(1) / chunk, 9, kPacked, chunk},
-      source.options());
+  const at::Tensor packed =
+      at::empty({kernels.size(0) / kPacked, kernels.size(1) / chunk,
+                 kernels.size(2) * kernels.size(3), kPacked, chunk},
+                source.options());
   if (kernels.scalar_type() == at::kFloat)
     pack_as<float, float>(source, packed);
   else
@@ -218,25 +262,31 @@ at::Tensor pack_kernels(const at::Tensor& kernels) {
   return packed;
 }
 
-bool fits_conv3x3(const at::Tensor& input, const at::Tensor& packed) {
-  return packed.defined() && input.device() == packed.device() &&
+bool fits_conv3x3(const at::Tensor& input, const at::Tensor& packed,
+                  int64_t stride) {
+  return packed.defined() && has_taps(packed.size(2), stride) &&
+         input.device() == packed.device() &&
          input.scalar_type() == packed.scalar_type() && input.dim() == 4 &&
          input.size(1) == packed.size(1) * packed.size(4) &&
+         input.size(2) % stride == 0 && input.size(3) % stride == 0 &&
          input.is_contiguous(at::MemoryFormat::ChannelsLast) &&
-         starts_on_16_bytes(input) && covers(layer_of(input, packed));
+         starts_on_16_bytes(input) && covers(layer_of(input, packed, stride));
 }
 
-at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed) {
+at::Tensor conv3x3(const at::Tensor& input, const at::Tensor& packed,
+                   int64_t stride) {
   const c10::cuda::CUDAGuard guard(input.device());
-  at::Tensor output = empty_output(input, layer_of(input, packed));
-  launch<Epilogue::kNone>(plan_for(input, packed, output), input);
+  const Layer layer = layer_of(input, packed, stride);
+  at::Tensor output = empty_output(input, layer);
+  launch<Epilogue::kNone>(plan_for(input, packed, layer, output), input);
   return output;
 }
 
 OutputSums output_sums_for(const at::Tensor& input, const at::Tensor& packed,
-                           const at::Tensor& running_mean) {
-  if (!fits_conv3x3(input, packed) || !running_mean.defined()) return {};
-  const Layer layer = layer_of(input, packed);
+                           const at::Tensor& running_mean, int64_t stride) {
+  if (!fits_conv3x3(input, packed, stride) || !running_mean.defined())
+    return {};
+  const Layer layer = layer_of(input, packed, stride);
   const int64_t lanes = lanes_of(running_mean);
   if (!is_vector_for(running_mean, lanes, layer.to, input.device()) ||
       !has_lanes_of_tiles(layer, lanes))
@@ -249,10 +299,11 @@ OutputSums output_sums_for(const at::Tensor& input, const at::Tensor& packed,
 }
 
 at::Tensor conv3x3_sums(const at::Tensor& input, const at::Tensor& packed,
-                        const OutputSums& sums) {
+                        const OutputSums& sums, int64_t stride) {
   const c10::cuda::CUDAGuard guard(input.device());
-  at::Tensor output = empty_output(input, layer_of(input, packed));
-  Plan made = plan_for(input, packed, output);
+  const Layer layer = layer_of(input, packed, stride);
+  at::Tensor output = empty_output(input, layer);
+  Plan made = plan_for(input, packed, layer, output);
   made.pass.over = {
       sums.running_mean.data_ptr<float>(), step_of(sums.running_mean),
       static_cast<int>(input.size(0) / lanes_of(sums.running_mean)),
@@ -262,10 +313,10 @@ at::Tensor conv3x3_sums(const at::Tensor& input, const at::Tensor& packed,
 }
 
 bool fits_conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
-                       const NormBehind& norm) {
-  if (!fits_conv3x3(input, packed) || !norm.vectors.scale.defined())
+                       const NormBehind& norm, int64_t stride) {
+  if (!fits_conv3x3(input, packed, stride) || !norm.vectors.scale.defined())
     return false;
-  const Layer layer = layer_of(input, packed);
+  const Layer layer = layer_of(input, packed, stride);
   const int64_t lanes = lanes_of(norm.vectors.scale);
   const auto fits = [&](const at::Tensor& vector) {
     return is_vector_for(vector, lanes, layer.to, input.device());
@@ -284,10 +335,11 @@ bool fits_conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
 }
 
 at::Tensor conv3x3_norm(const at::Tensor& input, const at::Tensor& packed,
-                        const NormBehind& norm) {
+                        const NormBehind& norm, int64_t stride) {
   const c10::cuda::CUDAGuard guard(input.device());
-  at::Tensor output = empty_output(input, layer_of(input, packed));
-  Plan made = plan_for(input, packed, output);
+  const Layer layer = layer_of(input, packed, stride);
+  at::Tensor output = empty_output(input, layer);
+  Plan made = plan_for(input, packed, layer, output);
   const NormVectors& vectors = norm.vectors;
   made.pass.norm = {
       vectors.scale.data_ptr<float>(),

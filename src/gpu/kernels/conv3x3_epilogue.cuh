@@ -7,7 +7,7 @@
 #include "gpu/kernels/norm_pass.h"
 #include "gpu/kernels/pack.cuh"
 
-// What the threads of a 3x3 convolution do with a tile's sums, which they have
+// What the threads of a convolution do with a tile's sums, which they have
 // in registers: what lies behind the convolution, as far as it needs no other
 // tile, and writing.
 

@@ -12,39 +12,42 @@ namespace {
 
 }  // namespace
 
-at::Tensor pack_kernels(const at::Tensor& /*kernels*/) {
+at::Tensor pack_kernels(const at::Tensor& /*kernels*/, int64_t /*stride*/) {
   return {};
 }
 
-bool fits_conv3x3(const at::Tensor& /*input*/, const at::Tensor& /*packed*/) {
+bool fits_conv3x3(const at::Tensor& /*input*/, const at::Tensor& /*packed*/,
+                  int64_t /*stride*/) {
   return false;
 }
 
-at::Tensor conv3x3(const at::Tensor& /*input*/, const at::Tensor& /*packed*/) {
+at::Tensor conv3x3(const at::Tensor& /*input*/, const at::Tensor& /*packed*/,
+                   int64_t /*stride*/) {
   refuse();
 }
 
 bool fits_conv3x3_norm(const at::Tensor& /*input*/,
-                       const at::Tensor& /*packed*/,
-                       const NormBehind& /*norm*/) {
+                       const at::Tensor& /*packed*/, const NormBehind& /*norm*/,
+                       int64_t /*stride*/) {
   return false;
 }
 
 at::Tensor conv3x3_norm(const at::Tensor& /*input*/,
                         const at::Tensor& /*packed*/,
-                        const NormBehind& /*norm*/) {
+                        const NormBehind& /*norm*/, int64_t /*stride*/) {
   refuse();
 }
 
 OutputSums output_sums_for(const at::Tensor& /*input*/,
                            const at::Tensor& /*packed*/,
-                           const at::Tensor& /*running_mean*/) {
+                           const at::Tensor& /*running_mean*/,
+                           int64_t /*stride*/) {
   return {};
 }
 
 at::Tensor conv3x3_sums(const at::Tensor& /*input*/,
                         const at::Tensor& /*packed*/,
-                        const OutputSums& /*sums*/) {
+                        const OutputSums& /*sums*/, int64_t /*stride*/) {
   refuse();
 }
 

@@ -4,7 +4,7 @@
 
 #include "gpu/kernels/hopper.cuh"
 
-// What a block of a 3x3 convolution (conv3x3_kernel.cuh) is given, and which
+// What a block of a convolution (conv3x3_kernel.cuh) is given, and which
 // numbers of a tile its threads have.
 
 namespace sotta::conv_tiles {
@@ -17,12 +17,36 @@ constexpr int kGroup = 128;  // threads that multiply together
 constexpr int kGroups = 2;   // of two patches each
 constexpr int kThreads = kGroups * kGroup + 32;  // one warp copies
 constexpr int kBoxesAhead = 2;
-constexpr int kFewestRows = 3, kMostRows = 12;  // of kernels, ahead
+constexpr int kMostRows = 12;  // of kernels, ahead
+
+// The taps of a convolution's kernels, and its stride.
+enum class Taps { k3x3, k3x3Stride2, k1x1Stride2 };
+
+__host__ __device__ constexpr int side_of(Taps taps) {
+  return taps == Taps::k1x1Stride2 ? 1 : 3;
+}
+__host__ __device__ constexpr int stride_of(Taps taps) {
+  return taps == Taps::k3x3 ? 1 : 2;
+}
+
+// Rows of taps that find their pixels in one box. With stride 2 each has one of
+// its own: boxes for all would be four times as large.
+__host__ __device__ constexpr int rows_of_box(Taps taps) {
+  return taps == Taps::k3x3 ? 3 : 1;
+}
+
+// What shared memory must have room for, or blocks would wait for ever: see
+// copy_tiles().
+__host__ __device__ constexpr int fewest_rows(Taps taps) {
+  return taps == Taps::k3x3 ? 3 : 2;
+}
 
 // Where the pixels of a tile lie, in lines of its box in shared memory and in
-// pixels of the output. A patch is eight groups of eight pixels.
+// pixels of the output. A patch is eight groups of eight pixels. With stride 2
+// neighbours in a box are every second pixel of a row: those of even number,
+// and, if the kernels are 3x3, behind all of them those of odd number.
 struct TileShape {
-  int box_bytes;        // of a whole number of 1024 bytes at least
+  int box_bytes;
   int patch[kPatches];  // its first pixel, from the tile's
   int group;            // from a group to the next
   int tap_row, tap_column;
@@ -64,15 +88,17 @@ struct ConvPass {
   SumsEpilogue over;  // for Epilogue::kSums
   TileShape shape;
   int tiles;
-  int columns;      // tiles side by side for the output's channels
-  int chunks;       // of the input's channels, for each block
-  int rows_ahead;   // of kernels, that shared memory has room for: kFewestRows
-                    // at least, or blocks would wait for ever
-  bool keeps_rows;  // all that a block ever needs
+  int columns;                   // tiles side by side for the output's channels
+  int chunks;                    // of the input's channels, for each block
+  int rows_ahead;                // of kernels, that shared memory has room for
+  bool keeps_rows;               // all that a block ever needs
   int tiles_across, tiles_down;  // in an image
   int tile_side, tile_images;
   int height, width, channels;  // of the output
   bool images_first;            // in the box: behind the channels come images
+  // With stride 2:
+  int input_channels;
+  int odd;  // where pixels of odd number begin, in lines of a box
 };
 
 struct Place {

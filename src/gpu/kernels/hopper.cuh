@@ -73,18 +73,29 @@ __device__ inline void leave_to_copies() {
 // Copies into shared memory, counted by a barrier.
 
 // Where a box begins, along each of a tensor's sizes.
+template <int kSizes>
 struct Corner {
-  int at[4];
+  int at[kSizes];
 };
 
 // A box of a tensor in memory; what lies outside of the tensor comes as zeros.
 __device__ inline void copy_box(void* to, const CUtensorMap* from,
-                                const Corner& corner, uint64_t* barrier) {
+                                const Corner<4>& corner, uint64_t* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::"
       "bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(shared_address(to)),
       "l"(from), "r"(corner.at[0]), "r"(corner.at[1]), "r"(corner.at[2]),
       "r"(corner.at[3]), "r"(shared_address(barrier))
+      : "memory");
+}
+
+__device__ inline void copy_box(void* to, const CUtensorMap* from,
+                                const Corner<5>& corner, uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::"
+      "bytes [%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(shared_address(to)),
+      "l"(from), "r"(corner.at[0]), "r"(corner.at[1]), "r"(corner.at[2]),
+      "r"(corner.at[3]), "r"(corner.at[4]), "r"(shared_address(barrier))
       : "memory");
 }
 

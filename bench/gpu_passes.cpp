@@ -140,7 +140,7 @@ class LayerBench {
         input_(drawn({setting.images(), width(), layer.side, layer.side})),
         kernels_(drawn({layer.to, width(), layer.kernel, layer.kernel})),
         output_(drawn({setting.images(), layer.to, layer.out(), layer.out()})) {
-    if (layer.stride == 1 && !layer.is_stem) packed_ = packed_kernels(kernels_);
+    if (!layer.is_stem) packed_ = packed_kernels(kernels_, layer.stride);
     after_ = {layer.residual ? output_ : at::Tensor(), layer.relu};
     const auto ones = [&] { return at::ones({lanes(), layer.to}, floats()); };
     const auto vector = [&](const at::Tensor& values) {
@@ -212,7 +212,7 @@ class LayerBench {
   }
 
   void convolve_back() const {
-    if (packed_.back.defined()) {
+    if (packed_.back.defined() && layer_.stride == 1) {
       own_convolution(output_, {packed_.back, packed_.there});
       return;
     }

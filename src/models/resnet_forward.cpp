@@ -237,10 +237,14 @@ ResNetBody::ResNetBody(const ResNetPlan& plan, const at::Tensor& flat_body,
 
 void ResNetBody::pack(const ResNetPlan& plan) {
   packed.resize(tensors.size());
-  for (const auto& block : plan.blocks)
+  const auto add = [&](const ConvNorm& layer) {
+    packed[layer.conv] = packed_kernels(tensors[layer.conv], layer.stride);
+  };
+  for (const auto& block : plan.blocks) {
     for (const auto& layer : block.path)
-      if (layer.stride == 1)
-        packed[layer.conv] = packed_kernels(tensors[layer.conv]);
+      add(layer);
+    if (block.shortcut) add(*block.shortcut);
+  }
 }
 
 at::Tensor join_images_of(const std::vector<Lane>& lanes) {

@@ -11,10 +11,11 @@
 namespace sotta::engine {
 
 // The engine for GPUs: own kernels (src/gpu/kernels/) for 3x3 convolutions with
-// stride 1 (compute capability 9.0), norm, ReLU and the first layer's input,
-// cuDNN for the rest, everything in channels-last memory. The source's weights
-// are brought into the kernels' order once, others that nobody trains for every
-// pass of many images, and trained ones never: those convolutions are cuDNN's.
+// stride 1 and, forward, 3x3 and 1x1 ones with stride 2 (compute capability
+// 9.0), norm, ReLU and the first layer's input, cuDNN for the rest, everything
+// in channels-last memory. The source's weights are brought into the kernels'
+// order once, others that nobody trains for every pass of many images, and
+// trained ones never: those convolutions are cuDNN's.
 
 // Its name on the device: "cuda-sm90" by compute capability. Empty on other
 // devices than GPUs, and in builds without kernels for them.

@@ -232,31 +232,43 @@ std::string writer_of(const std::optional<Share>& share,
   return ranks ? "rank" + std::to_string(ranks->rank) : "";
 }
 
-// Cells of a job side by side. Jobs are another way to have several, so that
-// with --jobs it is one unless more are asked for.
-int64_t lanes_of(const BenchFlags& flags, const std::vector<Cell>& cells,
-                 int64_t threads) {
+// Cells side by side: jobs, and lanes of each. Jobs are another way to have
+// several, so that with --jobs it is one lane unless more are asked for.
+struct SideBySide {
+  int64_t jobs;
+  int64_t lanes;
+};
+
+SideBySide side_by_side(const BenchFlags& flags, const std::vector<Cell>& cells,
+                        int64_t threads) {
   constexpr int64_t kMostLanes = 256;
   if (flags.lanes != "auto") {
     const auto lanes = std::get<int64_t>(
         parse_option("--lanes", flags.lanes, OptionValue(int64_t{0})));
     require_within("--lanes", lanes, 1, kMostLanes);
-    return lanes;
+    return {flags.jobs, lanes};
   }
-  if (flags.jobs > 1 || flags.cuda_graphs) return 1;
-  return suitable_lanes(cells, parse_device(flags.device),
-                        parse_precision(flags.precision), threads);
+  if (flags.jobs > 1 || flags.cuda_graphs) return {flags.jobs, 1};
+  const at::Device device = parse_device(flags.device);
+  const int64_t lanes =
+      suitable_lanes(cells, device, parse_precision(flags.precision), threads);
+  // Of two groups one has the GPU work while the other's lanes are on the host.
+  constexpr int64_t kLanesOfTwo = 16;
+  return device.is_cuda() && lanes >= kLanesOfTwo ? SideBySide{2, lanes / 2}
+                                                  : SideBySide{1, lanes};
 }
 
 WorkbenchOptions workbench_of(const BenchFlags& flags,
                               const std::vector<Cell>& cells) {
   const int64_t threads = use_threads(flags.threads);
   WorkbenchOptions options;
-  options.lanes = lanes_of(flags, cells, threads);
-  options.threads_for_lanes = std::max<int64_t>(1, threads / flags.jobs);
+  const SideBySide beside = side_by_side(flags, cells, threads);
+  options.jobs = beside.jobs;
+  options.lanes = beside.lanes;
+  options.threads_for_lanes = std::max<int64_t>(1, threads / options.jobs);
   // On a GPU threads do not compute for lanes: they prepare images.
   const bool divides = parse_device(flags.device).is_cpu();
-  const int64_t sharers = flags.jobs * (divides ? options.lanes : 1);
+  const int64_t sharers = options.jobs * (divides ? options.lanes : 1);
   use_threads(std::max<int64_t>(1, threads / sharers));
   options.data_root = data_root(flags.data);
   options.device = parse_device(flags.device);
@@ -267,7 +279,6 @@ WorkbenchOptions workbench_of(const BenchFlags& flags,
           "expected one job where work is captured (--cuda-graphs), got " +
               std::to_string(flags.jobs));
   options.cuda_graphs = flags.cuda_graphs;
-  options.jobs = flags.jobs;
   return options;
 }
 
@@ -305,12 +316,13 @@ void run(const BenchFlags& flags) {
 
   catch_interrupts();
   ProgressBar bar("cells");
-  const GridOutcome outcome = run_grid(
-      cells, flags.jobs, bench, records, *claims, [&](const GridProgress& now) {
-        bar.show({now.done, now.cells - now.earlier, note_of(now)},
-                 now.running.share);
-        return !interrupted();
-      });
+  const GridOutcome outcome =
+      run_grid(cells, bench.options().jobs, bench, records, *claims,
+               [&](const GridProgress& now) {
+                 bar.show({now.done, now.cells - now.earlier, note_of(now)},
+                          now.running.share);
+                 return !interrupted();
+               });
   bar.finish();
   print_outcome(outcome, records, flags.json, !ranks || ranks->rank == 0);
   complain(outcome);

@@ -230,8 +230,10 @@ TEST(Service, ListsStreamsInPages) {
 
 TEST(Service, SequenceEndSavesAndParks) {
   SmallService small;
-  small.infer(0, 3, numbered(0) + R"(,"sequence_end":true)");
+  const auto answer =
+      small.infer(0, 3, numbered(0) + R"(,"sequence_end":true)");
 
+  expect_answer(answer, 200, R"("durable_seq":1)");
   expect_answer(small.send("GET", "/v2/models/m/streams/a"), 200,
                 R"("durable_seq":1)");
   EXPECT_EQ(small.store.streams("m").size(), 1u);

@@ -61,7 +61,7 @@ class Service {
   void read_infer(const CallPointer& call, const std::string& stream_in_path);
   void run_infer(const CallPointer& call);
   void post_infer(const CallPointer& call);
-  void finish_later(ServedModel& model, const std::string& stream, bool park);
+  void finish_later(ServedModel& model, const std::string& stream);
 
   // Runs `work` in a worker in the stream's turn, and answers with what it
   // gives.

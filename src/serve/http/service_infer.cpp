@@ -46,6 +46,17 @@ void check_needs_stream(const InferRequest& request) {
   if (request.reset) refuse("reset", "expected a sequence_id with it");
 }
 
+// The end of a sequence: who has the answer knows that all of it is saved.
+// Where the disk refuses, the stream stays in memory and durable_seq says so.
+void park(ServedModel& model, const std::string& stream, InferResult& result) {
+  if (stream.empty()) return;
+  try {
+    if (model.streams().park(stream)) result.durable_seq = result.next_seq;
+  } catch (const std::exception&) {
+    // Somebody has deleted it meanwhile.
+  }
+}
+
 HttpResponse to_http(InferResponse response) {
   HttpResponse http;
   if (response.json_length > 0) {
@@ -115,6 +126,7 @@ void Service::run_infer(const CallPointer& call) {
                 {request.seq, request.adapt, request.reset, call->images});
             has_work = stream.has_work();
           });
+    if (request.sequence_end) park(model, request.stream, result);
     const auto end = options_.now();
     counts.requests = 1;
     counts.images = static_cast<int64_t>(result.answer.images());
@@ -123,8 +135,7 @@ void Service::run_infer(const CallPointer& call) {
     counts.last_ms = milliseconds_since_1970();
     model.count(counts);
     call->answer(to_http(write_infer_response(model.name(), request, result)));
-    if (has_work || request.sequence_end)
-      finish_later(model, request.stream, request.sequence_end);
+    if (has_work && !request.sequence_end) finish_later(model, request.stream);
   } catch (...) {
     counts.failed = 1;
     counts.failed_ns = nanoseconds(options_.now() - call->arrival);
@@ -135,21 +146,15 @@ void Service::run_infer(const CallPointer& call) {
 
 // The update, when no request is waiting; requests of the same stream that come
 // before see to it themselves.
-void Service::finish_later(ServedModel& model, const std::string& stream,
-                           bool park) {
-  if (stream.empty()) return;
-  dispatcher_.post_follow_up(model.name() + "\n" + stream,
-                             [&model, stream, park] {
-                               try {
-                                 if (park)
-                                   model.streams().park(stream);
-                                 else
-                                   model.streams().finish(stream);
-                               } catch (const std::exception&) {
-                                 // Nobody waits for it; the stream's next
-                                 // request meets it again.
-                               }
-                             });
+void Service::finish_later(ServedModel& model, const std::string& stream) {
+  dispatcher_.post_follow_up(model.name() + "\n" + stream, [&model, stream] {
+    try {
+      model.streams().finish(stream);
+    } catch (const std::exception&) {
+      // Nobody waits for it; the stream's next
+      // request meets it again.
+    }
+  });
 }
 
 }  // namespace sotta

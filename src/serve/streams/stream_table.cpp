@@ -159,7 +159,7 @@ void StreamTable::remove(const std::string& name) {
   given_back_.notify_all();
 }
 
-void StreamTable::park(const std::string& name) {
+bool StreamTable::park(const std::string& name) {
   Lock lock(mutex_);
   Entry& entry = take(name, /*create=*/false, lock);
   lock.unlock();
@@ -167,6 +167,7 @@ void StreamTable::park(const std::string& name) {
   lock.lock();
   if (saved) unload(entry);
   give_back(entry, lock);
+  return saved;
 }
 
 void StreamTable::finish(const std::string& name) {

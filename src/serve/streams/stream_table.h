@@ -63,9 +63,9 @@ class StreamTable {
   // Why the disk refuses a stream; empty if it refuses none.
   std::string storage_problem() const;
 
-  // Puts a stream on disk and takes it out of memory; nothing if it is not
-  // there, or the disk refuses.
-  void park(const std::string& name);
+  // Puts a stream on disk and takes it out of memory, and says whether it did;
+  // nothing if it is not there, or the disk refuses.
+  bool park(const std::string& name);
 
  private:
   struct Entry {

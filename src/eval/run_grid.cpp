@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include <ATen/Parallel.h>
+
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 
@@ -126,7 +128,11 @@ class GridRun {
     LaneGroup group(options.device, options.threads_for_lanes);
     std::vector<std::future<void>> lanes;
     for (int64_t i = 0; i < options.lanes; ++i)
-      lanes.push_back(std::async(std::launch::async, [&] { work(&group); }));
+      lanes.push_back(std::async(std::launch::async, [&] {
+        // Else the number that another job's group has just set may count.
+        at::set_num_threads(threads_of_cell_);
+        work(&group);
+      }));
     for (auto& lane : lanes)
       lane.get();
   }
@@ -285,6 +291,7 @@ class GridRun {
   CellClaims& claims_;
   const GridCallback& tell_;
 
+  const int threads_of_cell_ = at::get_num_threads();
   std::set<std::string> identities_;  // of the grid
 
   std::mutex mutex_;

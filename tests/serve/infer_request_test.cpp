@@ -217,6 +217,8 @@ TEST(InferRequest, RefusesParametersOfOtherTypes) {
   expect_bad("seq: expected", request_text(R"("seq":18446744073709551615)"));
   expect_bad("adapt: expected", request_text(R"("adapt":1)"));
   expect_bad("timeout: expected", request_text(R"("timeout":-5)"));
+  expect_bad("timeout: expected",
+             request_text(R"("timeout":9223372036854775807)"));
   expect_bad("sequence_id: expected", request_text(R"("sequence_id":-7)"));
   expect_bad("sequence_id: expected", request_text(R"("sequence_id":[1])"));
   expect_bad("stream: expected",

@@ -93,5 +93,12 @@ TEST(RequestJournal, AFileThatCannotBeMadeIsAnError) {
   });
 }
 
+TEST(RequestJournal, OneThatCannotBeReadIsNotEmpty) {
+  const TempDir folder;
+  std::filesystem::create_directory(folder / "j");
+  testing::expect_error(ErrorKind::kIo, "cannot be read",
+                        [&] { read_journal(folder / "j"); });
+}
+
 }  // namespace
 }  // namespace sotta

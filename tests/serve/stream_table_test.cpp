@@ -1,10 +1,12 @@
 #include "serve/streams/stream_table.h"
 
+#include <new>
 #include <thread>
 
 #include "sotta/core/error.h"
 
 #include "serve/request_error.h"
+#include "tests/adapt/scripted_method.h"
 #include "tests/serve/expect_refusal.h"
 #include "tests/serve/small_stream.h"
 
@@ -51,6 +53,36 @@ TEST(StreamTable, TheLeastRecentlyUsedGoToDisk) {
   EXPECT_EQ(resident_names(table), (std::vector<std::string>{"a", "c"}));
   EXPECT_EQ(table.size(), 3u);
   EXPECT_EQ(table.resident(), 2u);
+}
+
+// An update for which there was no memory: the stream is nobody's afterwards,
+// and the next request does not wait for ever.
+TEST(StreamTable, WorkThatThrowsLeavesTheStreamToOthers) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  const auto open = [](StreamFolder stream_folder) {
+    MethodContext context;
+    context.model = testing::golden_network();
+    context.update_interval = testing::kSmallWindow;
+    auto method = std::make_unique<testing::ScriptedMethod>();
+    method->script = [](UpdateReport&, int64_t) { throw std::bad_alloc(); };
+    StreamOptions options;
+    options.identity = "small";
+    return std::make_unique<ServedStream>(
+        std::make_unique<Adapter>("scripted", std::move(method), context),
+        std::move(stream_folder), options);
+  };
+  StreamTable table(store, "m", open, {10, 2});
+  table.use("a", true, [](ServedStream& stream) {
+    stream.infer(small_requests({testing::kSmallWindow}, 16).at(0));
+    EXPECT_TRUE(stream.has_work());
+  });
+
+  table.finish("a");
+
+  bool used = false;
+  table.use("a", false, [&](ServedStream&) { used = true; });
+  EXPECT_TRUE(used);
 }
 
 TEST(StreamTable, StreamsThatTakeTurnsInMemoryGoOnBitForBit) {

@@ -347,7 +347,8 @@ class HttpServer::Listener {
  private:
   void accept() {
     acceptor_.async_accept([this](error_code problem, tcp::socket socket) {
-      if (problem == asio::error::operation_aborted) return;
+      // One that was accepted just before drain() still comes here.
+      if (shared_.draining || problem == asio::error::operation_aborted) return;
       const auto open = static_cast<int64_t>(shared_.sessions.size());
       if (!problem && open < shared_.options.max_connections) {
         error_code ignored;

@@ -67,7 +67,8 @@ void read_parameters(const Json& parameters, InferRequest& request) {
   request.reset = read_bool(parameters, "reset", false);
   request.sequence_start = read_bool(parameters, "sequence_start", false);
   request.sequence_end = read_bool(parameters, "sequence_end", false);
-  request.timeout_us = read_integer(parameters, "timeout", 0, kMost, 0);
+  request.timeout_us =
+      read_integer(parameters, "timeout", 0, kMost / 1000, 0);  // nanoseconds
 }
 
 TensorType parse_type(const std::string& name) {

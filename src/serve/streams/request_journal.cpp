@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "sotta/core/error.h"
+
 #include "core/atomic_file.h"
 #include "core/output_place.h"
 #include "serve/streams/journal_record.h"
@@ -72,9 +74,23 @@ void RequestJournal::append(const StreamRequest& request) {
     fail_to_write(file_, errno);
 }
 
-std::vector<StreamRequest> read_journal(const std::filesystem::path& file) {
+namespace {
+
+// Nothing of a file that is not there. One that is and cannot be read is not an
+// empty one.
+std::string read_whole(const std::filesystem::path& file) try {
   std::ifstream in(file, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() && std::filesystem::exists(file))
+    fail(ErrorKind::kIo, file.string(), "cannot be opened");
+  return {std::istreambuf_iterator<char>(in), {}};
+} catch (const std::ios_base::failure&) {
+  fail(ErrorKind::kIo, file.string(), "cannot be read");
+}
+
+}  // namespace
+
+std::vector<StreamRequest> read_journal(const std::filesystem::path& file) {
+  const std::string content = read_whole(file);
   std::vector<StreamRequest> requests;
   for (const JournalRecord& record : parse_records(content))
     requests.push_back(to_request(record));

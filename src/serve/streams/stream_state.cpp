@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "sotta/core/error.h"
 
@@ -102,6 +103,10 @@ StreamState to_stream_state(const TensorFile& file,
   state.identity = metadata.text("identity");
   state.adapter.method = metadata.text("method");
   state.next_seq = metadata.number("next_seq");
+  if (state.next_seq < 0 ||
+      state.next_seq == std::numeric_limits<int64_t>::max())
+    fail(ErrorKind::kBadFormat, subject,
+         "expected a next_seq that can be counted on from");
   state.frozen = metadata.number("frozen") != 0;
   state.guard = metadata.text("guard");
   state.guard_trips = metadata.number("guard_trips");

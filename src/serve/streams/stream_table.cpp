@@ -118,6 +118,21 @@ void StreamTable::give_back(Entry& entry, Lock& lock) {
   given_back_.notify_all();
 }
 
+// Works on a busy stream, without the lock, where no request waits for it: what
+// goes wrong there (memory may run out) must not keep the stream busy. The
+// stream's next request meets it again.
+bool StreamTable::attempt(Lock& lock, const std::function<bool()>& work) {
+  lock.unlock();
+  bool done = false;
+  try {
+    done = work();
+  } catch (const std::exception&) {
+    done = false;
+  }
+  lock.lock();
+  return done;
+}
+
 // For one more stream. A stream that the disk refuses is kept, and the next
 // one tried.
 void StreamTable::make_room(Lock& lock) {
@@ -132,9 +147,7 @@ void StreamTable::make_room(Lock& lock) {
     after = oldest->first;
     Entry& entry = *oldest->second;
     entry.busy = true;
-    lock.unlock();
-    const bool saved = entry.stream->save_all();
-    lock.lock();
+    const bool saved = attempt(lock, [&] { return entry.stream->save_all(); });
     if (saved) unload(entry);
     entry.busy = false;
     given_back_.notify_all();
@@ -162,9 +175,8 @@ void StreamTable::remove(const std::string& name) {
 bool StreamTable::park(const std::string& name) {
   Lock lock(mutex_);
   Entry& entry = take(name, /*create=*/false, lock);
-  lock.unlock();
-  const bool saved = entry.stream && entry.stream->save_all();
-  lock.lock();
+  const bool saved =
+      attempt(lock, [&] { return entry.stream && entry.stream->save_all(); });
   if (saved) unload(entry);
   give_back(entry, lock);
   return saved;
@@ -178,9 +190,10 @@ void StreamTable::finish(const std::string& name) {
     return;
   Entry& entry = found->second;
   entry.busy = true;
-  lock.unlock();
-  entry.stream->finish();
-  lock.lock();
+  attempt(lock, [&] {
+    entry.stream->finish();
+    return true;
+  });
   give_back(entry, lock);
 }
 
@@ -220,10 +233,16 @@ size_t StreamTable::save_all() {
       if (entry.stream) names.push_back(name);
   }
   size_t refused = 0;
-  for (const std::string& name : names)
-    use(name, /*create=*/false, [&](ServedStream& stream) {
-      if (!stream.save_all()) ++refused;
-    });
+  for (const std::string& name : names) {
+    bool saved = false;
+    try {
+      use(name, /*create=*/false,
+          [&](ServedStream& stream) { saved = stream.save_all(); });
+    } catch (const std::exception&) {
+      // The others are to be saved whatever is wrong with this one.
+    }
+    if (!saved) ++refused;
+  }
   return refused;
 }
 

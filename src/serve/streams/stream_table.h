@@ -83,6 +83,7 @@ class StreamTable {
   void unload(Entry& entry);
   void drop(Entry& entry);
   static bool is_untouched(const Entry& entry);
+  static bool attempt(Lock& lock, const std::function<bool()>& work);
   void make_room(Lock& lock);
 
   const StateStore& store_;

@@ -16,6 +16,7 @@ for program in build/release/bin/*_bench; do
   fi
   "$program" --benchmark_filter="$filter"
 done
+build/release/bin/engine_lanes network=resnet8 windows=1 rounds=1 2:1 2
 if [ -x build/release/bin/engine_worker ]; then
   # PyTorch may not be there: it is left out then.
   python3 bench/engine_bench.py --threads 1 --rounds 1 --pieces its --images 4 --engines 'fused,fused low-memory' |

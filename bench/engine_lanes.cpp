@@ -1,6 +1,7 @@
 // Streams that go through one network together, beside each other and one after
 // another: images per second and peak memory for numbers of lanes.
-//   lanes_bench [device=cpu] [precision=fp32] [method=sotta] [network=resnet18]
+//   engine_lanes [device=cpu] [precision=fp32] [method=sotta]
+//   [network=resnet18]
 //     [side=32] [window=64] [images=64] [windows=20] [rounds=3] LANES...
 // Every lane brings `images` at a time and updates after `window`. A number of
 // lanes of 1 is one stream; "16:1" are 16 streams one after another.
@@ -65,7 +66,10 @@ Work read(int argc, char** argv) {
     const std::string word = argv[i];
     const size_t equals = word.find('=');
     if (equals != std::string::npos) {
-      work.words.at(word.substr(0, equals)) = word.substr(equals + 1);
+      const auto known = work.words.find(word.substr(0, equals));
+      require(known != work.words.end(), "engine_lanes",
+              "expected other words than \"" + word + "\", see its source");
+      known->second = word.substr(equals + 1);
       continue;
     }
     const size_t colon = word.find(':');
@@ -75,7 +79,7 @@ Work read(int argc, char** argv) {
       setting.lanes = std::stoll(word.substr(colon + 1));
     work.settings.push_back(setting);
   }
-  require(!work.settings.empty(), "lanes_bench", "expected numbers of lanes");
+  require(!work.settings.empty(), "engine_lanes", "expected numbers of lanes");
   return work;
 }
 
@@ -213,7 +217,7 @@ int main(int argc, char** argv) {
   try {
     run(read(argc, argv));
   } catch (const std::exception& error) {
-    std::cerr << "lanes_bench: " << error.what() << "\n";
+    std::cerr << "engine_lanes: " << error.what() << "\n";
     return 2;
   }
 }

@@ -1,63 +1,29 @@
-#include <map>
-#include <string>
-#include <vector>
-
 #include <gtest/gtest.h>
 
 #include "sotta/eval/run_grid.h"
 #include "sotta/record/record_file.h"
 
-#include "record/run_identity.h"
-#include "tests/eval/tiny_bench.h"
+#include "tests/eval/run_tiny_grid.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
 
 using testing::expect_error;
+using testing::results_in;
+using testing::run_tiny_grid;
 using testing::TempDir;
-using testing::timeless;
 using testing::TinyBench;
-
-// Eight cells: two methods on two seeds of two scenarios.
-Grid eight_cells(const TinyBench& tiny) {
-  Grid grid = tiny.grid();
-  grid.scenarios = {"benign", "noise"};
-  grid.seeds = {0, 1};
-  return grid;
-}
-
-GridOutcome run(const TinyBench& tiny, const std::filesystem::path& folder,
-                const std::vector<Cell>& cells, int64_t jobs, int64_t lanes,
-                const GridCallback& progress = {}) {
-  WorkbenchOptions options;
-  options.data_root = tiny.root();
-  options.jobs = jobs;
-  options.lanes = lanes;
-  Workbench bench(options);
-  RecordFolder records(folder, "");
-  const auto claims = make_local_claims();
-  return run_grid(cells, jobs, bench, records, *claims, progress);
-}
-
-// By identity, without times.
-std::map<std::string, std::string> results_in(
-    const std::filesystem::path& folder) {
-  std::map<std::string, std::string> results;
-  for (const auto& record : read_record_folder(folder))
-    results[run_identity(record)] = to_json(timeless(record));
-  return results;
-}
 
 TEST(RunGridInLanes, RunsCellsInLanesWithTheSameResults) {
   const TinyBench tiny;
   const TempDir one, lanes, both;
-  Grid grid = eight_cells(tiny);
+  Grid grid = tiny.eight_cells();
   grid.stream.window = 4;  // few enough images to be predicted together
   const auto cells = expand(grid);
-  run(tiny, one.path(), cells, 1, 1);
-  run(tiny, lanes.path(), cells, 1, 3);
-  run(tiny, both.path(), cells, 2, 3);
+  run_tiny_grid(tiny, one.path(), cells, 1, 1);
+  run_tiny_grid(tiny, lanes.path(), cells, 1, 3);
+  run_tiny_grid(tiny, both.path(), cells, 2, 3);
   EXPECT_EQ(results_in(one.path()), results_in(lanes.path()));
   EXPECT_EQ(results_in(one.path()), results_in(both.path()));
 }
@@ -65,13 +31,13 @@ TEST(RunGridInLanes, RunsCellsInLanesWithTheSameResults) {
 TEST(RunGridInLanes, GoesOnInLanesWhereItWasStopped) {
   const TinyBench tiny;
   const TempDir whole, parts;
-  const auto cells = expand(eight_cells(tiny));
-  run(tiny, whole.path(), cells, 1, 1);
+  const auto cells = expand(tiny.eight_cells());
+  run_tiny_grid(tiny, whole.path(), cells, 1, 1);
   const auto stopped =
-      run(tiny, parts.path(), cells, 1, 4,
-          [](const GridProgress& now) { return now.done < 3; });
+      run_tiny_grid(tiny, parts.path(), cells, 1, 4,
+                    [](const GridProgress& now) { return now.done < 3; });
   EXPECT_TRUE(stopped.stopped);
-  run(tiny, parts.path(), cells, 1, 4);
+  run_tiny_grid(tiny, parts.path(), cells, 1, 4);
   EXPECT_EQ(results_in(parts.path()), results_in(whole.path()));
   EXPECT_EQ(read_records(parts / "records.jsonl").size(), 8u);
 }
@@ -86,7 +52,7 @@ TEST(RunGridInLanes, RefusesGraphsOfSeveralLanes) {
 
 TEST(SuitableLanes, AreAsManyAsThreadsOnACpu) {
   const TinyBench tiny;
-  Grid grid = eight_cells(tiny);
+  Grid grid = tiny.eight_cells();
   const auto lanes = [&](int64_t threads, at::Device device = at::kCPU,
                          Precision precision = Precision::kFloat32) {
     return suitable_lanes(expand(grid), device, precision, threads);

@@ -8,50 +8,28 @@
 #include "sotta/record/record_file.h"
 
 #include "record/run_identity.h"
-#include "tests/eval/tiny_bench.h"
+#include "tests/eval/run_tiny_grid.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
 
 using testing::expect_error;
+using testing::results_in;
+using testing::run_tiny_grid;
 using testing::TempDir;
-using testing::timeless;
 using testing::TinyBench;
-
-// Eight cells: two methods on two seeds of two scenarios.
-Grid eight_cells(const TinyBench& tiny) {
-  Grid grid = tiny.grid();
-  grid.scenarios = {"benign", "noise"};
-  grid.seeds = {0, 1};
-  return grid;
-}
 
 GridOutcome run(const TinyBench& tiny, const std::filesystem::path& folder,
                 const std::vector<Cell>& cells, int64_t jobs = 1,
                 const GridCallback& progress = {}) {
-  WorkbenchOptions options;
-  options.data_root = tiny.root();
-  options.jobs = jobs;
-  Workbench bench(options);
-  RecordFolder records(folder, "");
-  const auto claims = make_local_claims();
-  return run_grid(cells, jobs, bench, records, *claims, progress);
-}
-
-// By identity, without times.
-std::map<std::string, std::string> results_in(
-    const std::filesystem::path& folder) {
-  std::map<std::string, std::string> results;
-  for (const auto& record : read_record_folder(folder))
-    results[run_identity(record)] = to_json(timeless(record));
-  return results;
+  return run_tiny_grid(tiny, folder, cells, jobs, /*lanes=*/1, progress);
 }
 
 TEST(RunGrid, RecordsEveryCellOnce) {
   const TinyBench tiny;
   const TempDir dir;
-  const auto outcome = run(tiny, dir.path(), expand(eight_cells(tiny)));
+  const auto outcome = run(tiny, dir.path(), expand(tiny.eight_cells()));
   EXPECT_EQ(outcome.progress.cells, 8);
   EXPECT_EQ(outcome.progress.done, 8);
   EXPECT_TRUE(outcome.failures.empty());
@@ -62,7 +40,7 @@ TEST(RunGrid, RecordsEveryCellOnce) {
 TEST(RunGrid, RunsCellsSideBySideWithTheSameResults) {
   const TinyBench tiny;
   const TempDir one, three;
-  const auto cells = expand(eight_cells(tiny));
+  const auto cells = expand(tiny.eight_cells());
   run(tiny, one.path(), cells, 1);
   run(tiny, three.path(), cells, 3);
   EXPECT_EQ(results_in(one.path()), results_in(three.path()));
@@ -71,7 +49,7 @@ TEST(RunGrid, RunsCellsSideBySideWithTheSameResults) {
 TEST(RunGrid, ContinuesWhereItWasStopped) {
   const TinyBench tiny;
   const TempDir whole, parts;
-  const auto cells = expand(eight_cells(tiny));
+  const auto cells = expand(tiny.eight_cells());
   run(tiny, whole.path(), cells);
 
   const auto stopped =
@@ -92,7 +70,7 @@ TEST(RunGrid, ContinuesWhereItWasStopped) {
 TEST(RunGrid, RunsNothingTwice) {
   const TinyBench tiny;
   const TempDir dir;
-  const auto cells = expand(eight_cells(tiny));
+  const auto cells = expand(tiny.eight_cells());
   run(tiny, dir.path(), cells);
   const auto again = run(tiny, dir.path(), cells);
   EXPECT_EQ(again.progress.earlier, 8);
@@ -114,7 +92,7 @@ TEST(RunGrid, RunsTwinsOnce) {
 TEST(RunGrid, AveragesAreThoseOfTheRecords) {
   const TinyBench tiny;
   const TempDir dir;
-  Grid grid = eight_cells(tiny);
+  Grid grid = tiny.eight_cells();
   const auto first = expand(grid);
   run(tiny, dir.path(), {first.begin(), first.begin() + 3});
   grid.rows[1].variant = "named";  // records of another grid do not count
@@ -179,7 +157,7 @@ TEST(RunGrid, TellsHowFarASharedPassIsAndCanStopThere) {
 TEST(RunGrid, AveragesBeginWithWhatIsRecorded) {
   const TinyBench tiny;
   const TempDir dir;
-  const auto cells = expand(eight_cells(tiny));
+  const auto cells = expand(tiny.eight_cells());
   run(tiny, dir.path(), {cells.begin(), cells.begin() + 3});
   std::map<std::string, RowAverage> rows;
   run(tiny, dir.path(), cells, 1, [&](const GridProgress& now) {
@@ -245,7 +223,7 @@ class OtherProcess : public CellClaims {
 class WithOthers : public ::testing::Test {
  protected:
   WithOthers() : bench_(options()), records_(dir_.path(), "rank1") {
-    cells_ = expand(eight_cells(tiny_));
+    cells_ = expand(tiny_.eight_cells());
   }
 
   WorkbenchOptions options() const {
@@ -372,7 +350,7 @@ TEST(RunGrid, TellsOfAllRunningCells) {
   const TinyBench tiny;
   const TempDir dir;
   int64_t most = 0;
-  run(tiny, dir.path(), expand(eight_cells(tiny)), 3,
+  run(tiny, dir.path(), expand(tiny.eight_cells()), 3,
       [&](const GridProgress& now) {
         const RunningCells& running = now.running;
         most = std::max(most, running.cells);

@@ -11,17 +11,9 @@ namespace {
 using testing::expect_error;
 using testing::TinyBench;
 
-// Four streams of two cells.
-Grid eight_cells(const TinyBench& tiny) {
-  Grid grid = tiny.grid();
-  grid.scenarios = {"benign", "noise"};
-  grid.seeds = {0, 1};
-  return grid;
-}
-
 TEST(Shard, GivesWholeStreamsAndEveryCellOnce) {
   const TinyBench tiny;
-  const auto cells = expand(eight_cells(tiny));
+  const auto cells = expand(tiny.eight_cells());
   const auto first = shard(cells, 0, 2);
   const auto second = shard(cells, 1, 2);
   ASSERT_EQ(first.size(), 4u);
@@ -58,7 +50,7 @@ TEST(Shard, KnowsStreamsByEachOfTheirAxes) {
 
 TEST(Shard, SplitsStreamsIfThereAreTooFew) {
   const TinyBench tiny;
-  const auto cells = expand(eight_cells(tiny));
+  const auto cells = expand(tiny.eight_cells());
   for (int64_t i = 0; i < 8; ++i)
     EXPECT_EQ(shard(cells, i, 8).size(), 1u);
   expect_error(ErrorKind::kInvalid, "shard", [&] { shard(cells, 2, 2); });
@@ -66,7 +58,7 @@ TEST(Shard, SplitsStreamsIfThereAreTooFew) {
 
 TEST(Shard, KeepsStreamsWholeIfThereAreJustEnough) {
   const TinyBench tiny;
-  const auto cells = expand(eight_cells(tiny));  // of four streams
+  const auto cells = expand(tiny.eight_cells());  // of four streams
   for (int64_t i = 0; i < 4; ++i) {
     const auto share = shard(cells, i, 4);
     ASSERT_EQ(share.size(), 2u);
@@ -82,7 +74,7 @@ TEST(Shard, KeepsStreamsWholeIfThereAreJustEnough) {
 
 TEST(Shard, OneShareIsAllAndOthersThanThoseAreRefused) {
   const TinyBench tiny;
-  const auto cells = expand(eight_cells(tiny));
+  const auto cells = expand(tiny.eight_cells());
   EXPECT_EQ(shard(cells, 0, 1).size(), 8u);
   EXPECT_TRUE(shard({}, 0, 1).empty());
   const auto refuses = [&](int64_t i, int64_t n, const std::string& got) {

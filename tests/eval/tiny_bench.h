@@ -52,6 +52,14 @@ class TinyBench {
     return grid;
   }
 
+  // The same on two seeds of two scenarios: four streams of two cells.
+  Grid eight_cells() const {
+    Grid eight = grid();
+    eight.scenarios = {"benign", "noise"};
+    eight.seeds = {0, 1};
+    return eight;
+  }
+
  private:
   static ResNetSpec small_spec() {
     ResNetSpec spec;

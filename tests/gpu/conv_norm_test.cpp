@@ -6,12 +6,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include "sotta/nn/gradient.h"
 
-#include "gpu/device_queue.h"
 #include "tests/gpu/on_own_convolution.h"
 
 namespace sotta {
@@ -109,35 +107,18 @@ TEST_F(GpuConvNorm, HasTheSameBitsEveryTime) {
     }
 }
 
-// Each begins while the one before it ends, which its input and the residual
-// come from; memory is used again.
 TEST_F(GpuConvNorm, WaitsForTheOneBefore) {
   for (const auto type : {at::kFloat, at::kBFloat16})
     for (const Shape& shape : {Shape{64, 32, 64, 64}, Shape{64, 16, 64, 64},
                                Shape{16, 16, 64, 64}, Shape{64, 4, 512, 512}}) {
       Layer layer = layer_of(shape, type);
       layer.vectors.scale *= 0.3;  // so that numbers hardly grow
-      const at::Tensor first = layer.input, zeros = at::zeros_like(first);
-      const auto through = [&](const at::Tensor& input,
-                               const AfterNorm& after) {
-        layer.input = input;
-        return run(layer, after)->path;
-      };
-      const auto chain = [&](bool shared) {
-        const SharedDevice others(shared);  // with it, all start as usual
-        // Something to do until the whole chain is in the queue.
-        for (int i = 0; i < 50; ++i)
-          through(zeros, {});
-        at::Tensor images = first;
-        for (int i = 0; i < 25; ++i)
-          images = through(through(images, {}), {images});
-        return images;
-      };
-      const at::Tensor expected = chain(true);
-      EXPECT_TRUE(expected.isfinite().all().item<bool>());
-      EXPECT_GT(expected.max().item<float>(), 0);
-      for (int again = 0; again < 3; ++again)
-        EXPECT_TRUE(chain(false).equal(expected));
+      expect_each_waits_for_the_one_before(
+          at::Tensor(layer.input),
+          [&](const at::Tensor& input, const AfterNorm& after) {
+            layer.input = input;
+            return run(layer, after)->path;
+          });
     }
 }
 

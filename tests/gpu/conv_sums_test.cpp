@@ -13,7 +13,6 @@
 #include "sotta/nn/gradient.h"
 
 #include "gpu/cuda_graph.h"
-#include "gpu/device_queue.h"
 #include "gpu/kernels/conv3x3.h"
 #include "nn/conv_norm.h"
 #include "tests/gpu/on_own_convolution.h"
@@ -264,25 +263,12 @@ TEST_F(GpuConvSums, WaitForTheOneBefore) {
     for (const Shape& shape : {Shape{64, 32, 64, 64}, Shape{64, 8, 256, 256},
                                Shape{64, 4, 512, 512}}) {
       Layer layer = layer_of(shape, type);
-      const at::Tensor first = layer.input, zeros = at::zeros_like(first);
-      const auto through = [&](const at::Tensor& input,
-                               const AfterNorm& after) {
-        layer.input = input;
-        return measured(layer, after)->path;
-      };
-      const auto chain = [&](bool shared) {
-        const SharedDevice others(shared);  // with it, all start as usual
-        for (int i = 0; i < 50; ++i)
-          through(zeros, {});
-        at::Tensor images = first;
-        for (int i = 0; i < 25; ++i)
-          images = through(through(images, {}), {images});
-        return images;
-      };
-      const at::Tensor expected = chain(true);
-      EXPECT_TRUE(expected.isfinite().all().item<bool>());
-      for (int again = 0; again < 3; ++again)
-        EXPECT_TRUE(chain(false).equal(expected));
+      expect_each_waits_for_the_one_before(
+          at::Tensor(layer.input),
+          [&](const at::Tensor& input, const AfterNorm& after) {
+            layer.input = input;
+            return measured(layer, after)->path;
+          });
     }
 }
 

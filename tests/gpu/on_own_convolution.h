@@ -6,10 +6,12 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/conv2d.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/rng.h"
 
+#include "gpu/device_queue.h"
 #include "nn/conv_norm.h"
 #include "nn/random_tensor.h"
 #include "tests/gpu/on_gpu.h"
@@ -117,6 +119,30 @@ class OnOwnConvolution : public OnGpu {
                 .max() /
             expected.abs().max().cpu().to(at::kDouble))
         .item<double>();
+  }
+
+  // `through` gives a layer's output of an input, and of a residual or none. In
+  // a chain of them each begins while the one before it ends, which its input
+  // and the residual come from; memory is used again.
+  template <class Through>
+  static void expect_each_waits_for_the_one_before(const at::Tensor& first,
+                                                   const Through& through) {
+    const at::Tensor zeros = at::zeros_like(first);
+    const auto chain = [&](bool shared) {
+      const SharedDevice others(shared);  // with it, all start as usual
+      // Something to do until the whole chain is in the queue.
+      for (int i = 0; i < 50; ++i)
+        through(zeros, AfterNorm{});
+      at::Tensor images = first;
+      for (int i = 0; i < 25; ++i)
+        images = through(through(images, AfterNorm{}), AfterNorm{images});
+      return images;
+    };
+    const at::Tensor expected = chain(true);
+    EXPECT_TRUE(expected.isfinite().all().item<bool>());
+    EXPECT_GT(expected.max().item<float>(), 0);
+    for (int again = 0; again < 3; ++again)
+      EXPECT_TRUE(chain(false).equal(expected));
   }
 
   // All ways to cut tiles: part of an image, whole ones, several; several for

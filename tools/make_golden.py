@@ -20,7 +20,7 @@ import tempfile
 
 import torch
 
-from golden import (attack, checks, images, network, nn_cases, runs,
+from golden import (attack, checks, images, network, nn_cases, other_norms, runs,
                     safetensors, traces, training)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -67,6 +67,14 @@ def write_traces(folder, source, stream):
         write(folder / "methods" / f"{name}.safetensors", tensors, metadata)
 
 
+def write_other_norms(folder, stream):
+    for name in other_norms.NETWORKS:
+        source = other_norms.load(name, GOLDEN / "torchscript" / f"{name}.pt")
+        for method in other_norms.METHODS:
+            write(folder / "methods" / f"{name}_{method}.safetensors",
+                  *other_norms.trace(name, method, source, stream))
+
+
 def write_attacks(folder, source, stream):
     for name in attack.RUNS:
         write(folder / "attack" / f"{name}.safetensors",
@@ -79,6 +87,7 @@ def write_all(folder, weights):
     source = network.load(weights)
     write_nn_cases(folder, source, stream["images"])
     write_traces(folder, source, stream)
+    write_other_norms(folder, stream)
     write_attacks(folder, source, stream)
     write(folder / "train" / "short.safetensors", *training.trace(stream))
 

@@ -10,6 +10,7 @@
 
 #include "data/formats/weights_file.h"
 #include "data/tensor.h"
+#include "models/stored_size.h"
 
 namespace sotta {
 namespace {
@@ -50,12 +51,10 @@ int64_t halve_weights(TensorFile& file, const std::string& subject) {
   return halved;
 }
 
-// Of the networks that this project knows, the first layer is conv1.
 void check_first_layer(const TensorFile& file,
                        const Normalisation& normalisation) {
-  const auto first = file.tensors.find("conv1.weight");
-  if (first != file.tensors.end() && first->second.shape.size() == 4)
-    check_channels(normalisation, first->second.shape[1]);
+  const auto channels = first_layer_channels(file);
+  if (channels) check_channels(normalisation, *channels);
 }
 
 void drop_batch_counts(WeightsFile& weights) {
@@ -89,6 +88,8 @@ ConvertResult convert_weights(const std::filesystem::path& input,
     file.metadata["mean"] = format_number_list(options.normalisation->mean);
     file.metadata["std"] = format_number_list(options.normalisation->std);
   }
+  for (const auto& [name, number] : options.numbers)
+    file.metadata[name] = std::to_string(number);
   write_safetensors(output, file);
 
   result.format = weights.format;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct ConvertOptions {
   // How the network expects its pixels; stored with the weights, in place of
   // the input's own. Without it the input's own, if it has one, is kept.
   std::optional<Normalisation> normalisation;
+
+  // Further metadata, in place of the input's own: "size", "groups", "heads".
+  std::map<std::string, int64_t> numbers;
 
   // Stores float32 weights of two and more dimensions as float16: half the
   // size. Vectors and all tensors of norm layers, which adaptation changes,

@@ -29,22 +29,32 @@ struct ResNetSpec {
   std::vector<int64_t> blocks;  // blocks in each stage, as many as widths
   int64_t channels = 3;         // of the images
   int64_t classes = 10;
+  int64_t groups =
+      0;  // of every norm layer, which is group norm; 0: batch norm
 };
 
 // The networks that have a name: "resnet18", "resnet34", "resnet50" and the
 // small "resnet8", "resnet20", "resnet32" with CIFAR's stem, and
-// "resnet18-imagenet", "resnet34-imagenet", "resnet50-imagenet".
+// "resnet18-imagenet", "resnet34-imagenet", "resnet50-imagenet"; with group
+// norm "resnet18_gn", "resnet26_gn" (small, 8 groups), "resnet50_gn" and
+// "resnet50_gn-imagenet".
 std::vector<std::string> resnet_names();
 
 // Throws Error(kInvalid) for an unknown name.
 ResNetSpec named_resnet(const std::string& name, int64_t classes,
                         int64_t channels = 3);
 
-// The network that tensors of these names and shapes belong to. Throws
-// Error(kBadFormat) naming `subject` if they do not look like a ResNet.
+// The groups of a group norm that nothing says the number of: those of Wu and
+// He (ECCV 2018) and of timm's networks.
+constexpr int64_t kUsualGroups = 32;
+
+// The network that tensors of these names and shapes belong to. Without
+// bn1.running_mean its norm layers are group norm, of which shapes do not say
+// the number of groups. Throws Error(kBadFormat) naming `subject` if they do
+// not look like a ResNet, or groups do not divide the channels.
 ResNetSpec infer_resnet(
     const std::map<std::string, std::vector<int64_t>>& shapes,
-    const std::string& subject);
+    const std::string& subject, int64_t groups = kUsualGroups);
 
 // A state to start training from: PyTorch's default initialisation, drawn from
 // `rng`; scales 1, shifts 0, running mean 0 and variance 1.

@@ -221,17 +221,13 @@ class Layers {
 ResNetBody::ResNetBody(const ResNetPlan& plan, const at::Tensor& flat_body,
                        const ConvolutionForm& wanted)
     : form(wanted) {
-  std::vector<int64_t> counts;
-  for (const auto& tensor : plan.body)
-    counts.push_back(tensor.count());
-  tensors = flat_body.split_with_sizes(counts);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i] = tensors[i].view(plan.body[i].shape);
-    if (tensors[i].dim() != 4) continue;
-    tensors[i] = tensors[i].to(form.type).contiguous(form.layout);
+  tensors = plan.cut_body(flat_body);
+  for (at::Tensor& tensor : tensors) {
+    if (tensor.dim() != 4) continue;
+    tensor = tensor.to(form.type).contiguous(form.layout);
     // GPUs' convolutions read 16 bytes at a time, from wherever they are told.
-    if (tensors[i].is_cuda() && !starts_on_16_bytes(tensors[i]))
-      tensors[i] = tensors[i].clone();
+    if (tensor.is_cuda() && !starts_on_16_bytes(tensor))
+      tensor = tensor.clone();
   }
 }
 

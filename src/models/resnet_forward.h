@@ -44,4 +44,9 @@ std::vector<ForwardResult> resnet_forward(const ResNetPlan& plan,
                                           const at::Tensor& pixels,
                                           const std::vector<Lane>& lanes);
 
+// The same of a network with group norm, whose images do not see each other.
+ForwardResult group_norm_forward(const ResNetPlan& plan, const ResNetBody& body,
+                                 const at::Tensor& pixels,
+                                 const ModelState& state);
+
 }  // namespace sotta

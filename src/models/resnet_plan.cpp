@@ -1,21 +1,14 @@
 #include "models/resnet_plan.h"
 
-#include <functional>
-#include <numeric>
-
 namespace sotta {
 
 // A bottleneck's last convolution widens by this much.
 constexpr int64_t kBottleneckExpansion = 4;
 
-int64_t BodyTensor::count() const {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1},
-                         std::multiplies<>());
-}
-
 ResNetPlan::ResNetPlan(const ResNetSpec& spec) {
   const bool imagenet = spec.stem == ResNetSpec::Stem::kImagenet;
   has_max_pool = imagenet;
+  groups = spec.groups;
   stem =
       add("conv1", "bn1",
           {spec.channels, spec.widths[0], imagenet ? 7 : 3, imagenet ? 2 : 1});
@@ -36,24 +29,13 @@ ResNetPlan::ResNetPlan(const ResNetSpec& spec) {
   body.push_back({"fc.bias", {spec.classes}});
 }
 
-int64_t ResNetPlan::body_size() const {
-  int64_t size = 0;
-  for (const auto& tensor : body)
-    size += tensor.count();
-  return size;
-}
-
-int64_t ResNetPlan::norm_channels() const {
-  return norms.back().offset + norms.back().channels;
-}
-
 ConvNorm ResNetPlan::add(const std::string& conv, const std::string& norm,
                          const ConvShape& shape) {
-  body.push_back({conv + ".weight",
-                  {shape.outputs, shape.inputs, shape.kernel, shape.kernel}});
-  const int64_t offset = norms.empty() ? 0 : norm_channels();
-  norms.push_back({norm, shape.outputs, offset});
-  return {body.size() - 1, norms.size() - 1, shape.stride,
+  const size_t weight =
+      add_body(conv + ".weight",
+               {shape.outputs, shape.inputs, shape.kernel, shape.kernel});
+  const NormKind kind = groups > 0 ? NormKind::kGroup : NormKind::kBatch;
+  return {weight, add_norm(norm, shape.outputs, kind), shape.stride,
           (shape.kernel - 1) / 2};
 }
 

@@ -5,19 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "sotta/models/model_state.h"
-
+#include "models/network_tensors.h"
 #include "models/resnet.h"
 
 namespace sotta {
-
-// A tensor of ModelState::body.
-struct BodyTensor {
-  std::string name;  // "layer1.0.conv1.weight"
-  std::vector<int64_t> shape;
-
-  int64_t count() const;
-};
 
 // A convolution followed by a norm layer; indices into the plan's lists.
 struct ConvNorm {
@@ -35,17 +26,13 @@ struct ResidualBlock {
 // A ResNetSpec laid out: every layer in the order of PyTorch's state_dict,
 // which is also the order of the flat vectors. The last two body tensors are
 // the classifier's weight and bias.
-struct ResNetPlan {
+struct ResNetPlan : NetworkTensors {
   explicit ResNetPlan(const ResNetSpec& spec);
 
-  std::vector<BodyTensor> body;
-  std::vector<NormLayer> norms;
   ConvNorm stem;
   bool has_max_pool = false;  // behind the stem
+  int64_t groups = 0;         // as in the specification
   std::vector<ResidualBlock> blocks;
-
-  int64_t body_size() const;
-  int64_t norm_channels() const;  // over all norm layers
 
  private:
   struct ConvShape {

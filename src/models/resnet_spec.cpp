@@ -25,6 +25,26 @@ const std::vector<NamedSpec>& named_specs() {
       {"resnet18", {Stem::kCifar, Block::kBasic, large, {2, 2, 2, 2}}},
       {"resnet34", {Stem::kCifar, Block::kBasic, large, {3, 4, 6, 3}}},
       {"resnet50", {Stem::kCifar, Block::kBottleneck, large, {3, 4, 6, 3}}},
+      {"resnet18_gn",
+       {Stem::kCifar, Block::kBasic, large, {2, 2, 2, 2}, 3, 10, kUsualGroups}},
+      {"resnet26_gn",
+       {Stem::kCifar, Block::kBasic, small, {4, 4, 4}, 3, 10, 8}},
+      {"resnet50_gn",
+       {Stem::kCifar,
+        Block::kBottleneck,
+        large,
+        {3, 4, 6, 3},
+        3,
+        10,
+        kUsualGroups}},
+      {"resnet50_gn-imagenet",
+       {Stem::kImagenet,
+        Block::kBottleneck,
+        large,
+        {3, 4, 6, 3},
+        3,
+        10,
+        kUsualGroups}},
       {"resnet18-imagenet",
        {Stem::kImagenet, Block::kBasic, large, {2, 2, 2, 2}}},
       {"resnet34-imagenet",
@@ -44,6 +64,17 @@ std::vector<int64_t> shape_of(const Shapes& shapes, const std::string& name,
          "not a ResNet with torchvision's names, expected a tensor " + name +
              " of " + std::to_string(rank) + " dimensions");
   return found->second;
+}
+
+void check_groups(const ResNetSpec& spec, const std::string& subject) {
+  for (const int64_t width : spec.widths)
+    if (width % spec.groups != 0)
+      fail(ErrorKind::kBadFormat, subject,
+           "its norm layers have no running averages, so they are group norm, "
+           "and " +
+               std::to_string(spec.groups) + " groups (metadata groups, else " +
+               std::to_string(kUsualGroups) + ") do not divide " +
+               std::to_string(width) + " channels");
 }
 
 }  // namespace
@@ -67,7 +98,8 @@ ResNetSpec named_resnet(const std::string& name, int64_t classes,
   fail_unknown_name("model", name, resnet_names());
 }
 
-ResNetSpec infer_resnet(const Shapes& shapes, const std::string& subject) {
+ResNetSpec infer_resnet(const Shapes& shapes, const std::string& subject,
+                        int64_t groups) {
   ResNetSpec spec;
   const auto stem = shape_of(shapes, "conv1.weight", 4, subject);
   const int64_t kernel = stem[2];
@@ -87,11 +119,16 @@ ResNetSpec infer_resnet(const Shapes& shapes, const std::string& subject) {
     int64_t blocks = 0;
     while (shapes.count(layer + std::to_string(blocks) + ".conv1.weight"))
       ++blocks;
-    if (blocks == 0 && stage > 1) return spec;
+    if (blocks == 0 && stage > 1) break;
     spec.widths.push_back(
         shape_of(shapes, layer + "0.conv1.weight", 4, subject)[0]);
     spec.blocks.push_back(blocks);
   }
+  if (shapes.count("bn1.weight") && !shapes.count("bn1.running_mean")) {
+    spec.groups = groups;
+    check_groups(spec, subject);
+  }
+  return spec;
 }
 
 }  // namespace sotta

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <utility>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 #include <caffe2/serialize/read_adapter_interface.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
@@ -28,15 +30,24 @@ at::Tensor flat(const std::vector<at::Tensor>& parts) {
   std::vector<at::Tensor> vectors;
   for (const auto& part : parts)
     vectors.push_back(part.to(at::kFloat).flatten());
-  return at::cat(vectors);
+  return vectors.empty() ? at::empty({0}, at::kFloat) : at::cat(vectors);
+}
+
+// Batch norm first, as ModelState has them.
+std::vector<GraphNorm> in_order_of_state(std::vector<GraphNorm> norms) {
+  std::stable_partition(norms.begin(), norms.end(), [](const GraphNorm& norm) {
+    return norm.kind == NormKind::kBatch;
+  });
+  return norms;
 }
 
 ModelState collect_state(const LiftedGraph& lifted) {
   std::vector<at::Tensor> body, affine, mean, var;
   for (const auto& parameter : lifted.body)
     body.push_back(parameter.tensor);
-  for (const auto& norm : lifted.norms) {
+  for (const auto& norm : in_order_of_state(lifted.norms)) {
     affine.insert(affine.end(), {norm.scale, norm.shift});
+    if (norm.kind != NormKind::kBatch) continue;
     mean.push_back(norm.running_mean);
     var.push_back(norm.running_var);
   }
@@ -48,17 +59,28 @@ class TorchScriptClassifier : public Classifier {
   TorchScriptClassifier(const LiftedGraph& lifted, const LoadOptions& options,
                         const std::string& subject)
       : subject_(subject),
+        functions_(lifted.functions),
         code_(lifted.graph, "forward"),
         body_(lifted.body),
         source_(collect_state(lifted)),
         normalisation_(*options.normalisation),
         input_(normalisation_, source_.body),
         settings_(options),
-        shared_(options.shared) {
-    int64_t offset = 0;
+        shared_(options.shared),
+        classes_(lifted.classes),
+        gives_features_(lifted.gives_features) {
+    std::map<std::string, size_t> places;
+    std::vector<int64_t> offsets = {0};
+    for (const auto& norm : in_order_of_state(lifted.norms)) {
+      const int64_t channels = norm.scale.numel();
+      places.emplace(norm.name, places.size());
+      offsets.push_back(offsets.back() + channels);
+      affine_sizes_.insert(affine_sizes_.end(), {channels, channels});
+    }
     for (const auto& norm : lifted.norms) {
-      norms_.push_back({norm.name, norm.scale.numel(), offset});
-      offset += norm.scale.numel();
+      places_.push_back(places[norm.name]);
+      norms_.push_back(
+          {norm.name, norm.scale.numel(), offsets[places_.back()], norm.kind});
     }
   }
 
@@ -77,13 +99,13 @@ class TorchScriptClassifier : public Classifier {
     stack.emplace_back(stats.batch_share);
     run(stack, images);
     result.logits = stack[0].toTensor();
-    result.features = stack[1].toTensor();
+    if (gives_features_) result.features = stack[1].toTensor();
     check_output(result, images.size(0));
     return result;
   }
 
   const ModelState& source() const override { return source_; }
-  int64_t classes() const override { return body_.back().tensor.numel(); }
+  int64_t classes() const override { return classes_; }
   int64_t channels() const override { return input_.channels(); }
   std::string engine() const override { return "torchscript"; }
   DeviceSettings device_settings() const override { return settings_; }
@@ -120,7 +142,7 @@ class TorchScriptClassifier : public Classifier {
              rows.is_floating_point();
     };
     if (!fits(result.logits) || result.logits.size(1) != classes() ||
-        !fits(result.features))
+        (gives_features_ && !fits(result.features)))
       fail(ErrorKind::kUnsupported, subject_,
            "expected logits [" + std::to_string(images) + ", " +
                std::to_string(classes()) +
@@ -143,14 +165,13 @@ class TorchScriptClassifier : public Classifier {
       return vector.defined() ? vector.narrow(0, norm.offset, norm.channels)
                               : at::Tensor();
     };
-    std::vector<int64_t> sizes;
-    for (const auto& norm : norms_)
-      sizes.insert(sizes.end(), {norm.channels, norm.channels});
-    const auto affine = state.affine.split_with_sizes(sizes);
+    // Cut at once: gradients of all come back as one vector.
+    const auto affine = state.affine.split_with_sizes(affine_sizes_);
     for (size_t i = 0; i < norms_.size(); ++i) {
       const NormLayer& norm = norms_[i];
-      stack.emplace_back(affine[2 * i]);
-      stack.emplace_back(affine[2 * i + 1]);
+      stack.emplace_back(affine[2 * places_[i]]);
+      stack.emplace_back(affine[2 * places_[i] + 1]);
+      if (!norm.has_running()) continue;
       stack.emplace_back(slice(state.running_mean, norm));
       stack.emplace_back(slice(state.running_var, norm));
       stack.emplace_back(slice(result.batch_mean, norm));
@@ -159,14 +180,19 @@ class TorchScriptClassifier : public Classifier {
   }
 
   std::string subject_;  // the file, for messages
+  std::shared_ptr<torch::jit::CompilationUnit> functions_;  // of code_
   torch::jit::Code code_;
   std::vector<NamedTensor> body_;  // for names and shapes
   std::vector<NormLayer> norms_;
+  std::vector<size_t> places_;         // of the norm layers in a state
+  std::vector<int64_t> affine_sizes_;  // of its scales and shifts
   ModelState source_;
   Normalisation normalisation_;
   PixelInput input_;
   DeviceSettings settings_;
   SharedDevice shared_;
+  int64_t classes_;
+  bool gives_features_;
 };
 
 // An archive in pieces, as LibTorch reads files.
@@ -205,14 +231,14 @@ class Pieces : public caffe2::serialize::ReadAdapterInterface {
   size_t size_ = 0;
 };
 
-torch::jit::Module read_module(const std::filesystem::path& file,
-                               at::Device device) {
-  const auto archive = std::make_shared<Pieces>(read_torchscript_archive(file));
+torch::jit::Module read_module(std::vector<Array> pieces, at::Device device,
+                               const std::string& subject) {
+  const auto archive = std::make_shared<Pieces>(std::move(pieces));
   try {
     return torch::jit::load(archive, device);
   } catch (const std::exception& error) {
     if (is_out_of_memory(error)) throw;
-    fail(ErrorKind::kBadFormat, file.string(),
+    fail(ErrorKind::kBadFormat, subject,
          "expected a TorchScript file, LibTorch says: " +
              libtorch_reason(error));
   }
@@ -226,6 +252,19 @@ std::unique_ptr<Classifier> make_network(const LiftedGraph& lifted,
   throw;
 } catch (const std::exception& error) {
   fail_to_adapt(subject, error);
+}
+
+void check_options(const LoadOptions& options, const std::string& subject) {
+  if (!options.normalisation)
+    fail(ErrorKind::kInvalid, subject,
+         "TorchScript does not say how its inputs are normalised, and no "
+         "normalisation was given");
+  check_normalisation(*options.normalisation);
+  if (options.precision == Precision::kBfloat16)
+    fail(ErrorKind::kUnsupported, subject,
+         "bf16 is for our own networks, a TorchScript file computes in what it "
+         "was made for");
+  check_precision(options.precision, options.device);
 }
 
 }  // namespace
@@ -249,19 +288,24 @@ bool is_torchscript(const std::filesystem::path& file) {
 
 std::unique_ptr<Classifier> load_torchscript(const std::filesystem::path& file,
                                              const LoadOptions& options) {
-  if (!options.normalisation)
-    fail(ErrorKind::kInvalid, file.string(),
-         "TorchScript does not say how its inputs are normalised, and no "
-         "normalisation was given");
-  check_normalisation(*options.normalisation);
-  if (options.precision == Precision::kBfloat16)
-    fail(ErrorKind::kUnsupported, file.string(),
-         "bf16 is for our own networks, a TorchScript file computes in what it "
-         "was made for");
-  check_precision(options.precision, options.device);
-  const torch::jit::Module module = read_module(file, options.device);
+  check_options(options, file.string());
+  const auto module = read_module(read_torchscript_archive(file),
+                                  options.device, file.string());
   return make_network(lift_graph(module, file.string()), options,
                       file.string());
+}
+
+std::unique_ptr<Classifier> parse_torchscript(std::string_view bytes,
+                                              const LoadOptions& options,
+                                              const std::string& subject) {
+  check_options(options, subject);
+  // Not owned: LibTorch has copied what it needs before this returns.
+  const std::shared_ptr<const std::byte> data(
+      reinterpret_cast<const std::byte*>(bytes.data()), [](const auto*) {});
+  const auto module =
+      read_module(parse_torchscript_archive(data, bytes.size(), subject),
+                  options.device, subject);
+  return make_network(lift_graph(module, subject), options, subject);
 }
 
 }  // namespace sotta

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "sotta/models/classifier.h"
 #include "sotta/models/weights.h"
@@ -9,10 +11,10 @@
 namespace sotta {
 
 // Makes a classifier from a TorchScript file, scripted or traced: any network
-// that takes one batch of images, normalises with batch norm somewhere and ends
-// in a linear layer. Its batch norm layers are given their statistics at each
-// call like those of our own networks, so every method can adapt it; parameters
-// keep their names.
+// that takes one batch of images and gives a row of logits for each, with
+// batch, layer, group or instance norm somewhere that has scales and shifts.
+// Its batch norm layers are given their statistics at each call like those of
+// our own networks, so every method can adapt it; parameters keep their names.
 //
 // A TorchScript file is a program. LibTorch compiles its code and runs it in
 // this process, with this process's rights: the code can use all memory and
@@ -34,6 +36,11 @@ namespace sotta {
 // exception, see sotta/nn/out_of_memory.h.
 std::unique_ptr<Classifier> load_torchscript(const std::filesystem::path& file,
                                              const LoadOptions& options);
+
+// The same of a file's bytes in memory; messages name `subject`.
+std::unique_ptr<Classifier> parse_torchscript(std::string_view bytes,
+                                              const LoadOptions& options,
+                                              const std::string& subject);
 
 // Whether a file is a TorchScript archive, by its content.
 bool is_torchscript(const std::filesystem::path& file);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "sotta/core/error.h"
 
 #include "gpu/out_of_memory.h"
+#include "models/torchscript_attention.h"
 #include "nn/batch_norm.h"
 
 namespace sotta {
@@ -32,10 +34,11 @@ const c10::Symbol& norm_symbol() {
   static const torch::jit::RegisterOperators registered({torch::jit::Operator(
       "sotta::batch_norm(Tensor input, Tensor scale, Tensor shift, "
       "Tensor running_mean, Tensor running_var, Tensor batch_mean, "
-      "Tensor batch_var, int source, float share) -> Tensor",
+      "Tensor batch_var, int source, float share, float epsilon) -> Tensor",
       [](torch::jit::Stack& stack) {
+        constexpr size_t kArguments = 10;
         const auto argument = [&](size_t i) -> const c10::IValue& {
-          return torch::jit::peek(stack, i, 9);
+          return torch::jit::peek(stack, i, kArguments);
         };
         const at::Tensor input = argument(0).toTensor();
         const NormVectors vectors{
@@ -45,8 +48,9 @@ const c10::Symbol& norm_symbol() {
         const NormStats stats{
             static_cast<NormStats::Source>(argument(7).toInt()),
             argument(8).toDouble()};
-        torch::jit::drop(stack, 9);
-        torch::jit::push(stack, batch_norm(input, vectors, stats));
+        const double epsilon = argument(9).toDouble();
+        torch::jit::drop(stack, kArguments);
+        torch::jit::push(stack, batch_norm(input, vectors, stats, epsilon));
       },
       c10::AliasAnalysisKind::CONSERVATIVE)});
   return symbol;
@@ -92,6 +96,30 @@ c10::IValue attribute(const torch::jit::Module& module,
   return value;
 }
 
+// Where an operator has the scales of a norm layer; its shifts follow.
+struct NormOperator {
+  NormKind kind;
+  size_t scale;
+};
+
+std::optional<NormOperator> norm_operator(const Node* node) {
+  if (node->kind() == c10::aten::batch_norm)
+    return NormOperator{NormKind::kBatch, 1};
+  if (node->kind() == c10::aten::layer_norm)
+    return NormOperator{NormKind::kLayer, 2};
+  if (node->kind() == c10::aten::group_norm)
+    return NormOperator{NormKind::kGroup, 2};
+  if (node->kind() == c10::aten::instance_norm)
+    return NormOperator{NormKind::kInstance, 1};
+  return std::nullopt;
+}
+
+bool is_weighted(const Node* node) {
+  return node->kind() == c10::aten::linear ||
+         node->kind() == c10::aten::conv2d ||
+         node->kind() == c10::aten::_convolution;
+}
+
 // Rewrites one graph, step by step.
 class Lifting {
  public:
@@ -99,6 +127,8 @@ class Lifting {
       : module_(module), subject_(subject) {
     result_.graph = module.get_method("forward").graph()->copy();
     torch::jit::Inline(*result_.graph);
+    unfuse_attention(result_.graph);
+    name_living_function();
     for (const auto& parameter : module.named_parameters())
       parameters_.insert(parameter.name);
   }
@@ -120,47 +150,88 @@ class Lifting {
     fail(ErrorKind::kUnsupported, subject_, why);
   }
 
+  // What the interpreter says of an error names the functions that the nodes
+  // were inlined from. Freezing has destroyed them: here is one that lives.
+  void name_living_function() {
+    result_.functions = module_._ivalue()->compilation_unit();
+    torch::jit::Function& forward = module_.get_method("forward").function();
+    for (Node* node : all_nodes(*result_.graph))
+      if (node->callstack())
+        node->setCallStack(c10::make_intrusive<torch::jit::InlinedCallStack>(
+            &forward, node->sourceRange()));
+  }
+
   void require_one_image_input() const {
     if (result_.graph->inputs().size() != 2 ||
         result_.graph->outputs().size() != 1)
       refuse("expected a network that takes one tensor and gives one");
   }
 
-  // The tensor that an input of a norm layer is, and its name.
-  NamedTensor norm_attribute(const Value* value) const {
+  // The tensor that a value is, and its name; undefined if it is no attribute.
+  NamedTensor held_by(const Value* value) const {
     const Node* node = value->node();
-    if (node->kind() == c10::prim::GetAttr) {
-      const auto path = path_of(node);
-      const c10::IValue held = attribute(module_, path);
-      if (held.isTensor()) return {joined(path), held.toTensor().detach()};
-    }
-    refuse("has a batch norm layer without scale, shift or running averages");
+    if (node->kind() != c10::prim::GetAttr) return {};
+    const auto path = path_of(node);
+    const c10::IValue held = attribute(module_, path);
+    if (!held.isTensor()) return {};
+    return {joined(path), held.toTensor().detach()};
+  }
+
+  at::Tensor running_average(const Value* value) const {
+    const at::Tensor found = held_by(value).tensor;
+    if (!found.defined())
+      refuse("has a batch norm layer without running averages");
+    return found;
   }
 
   void find_norms() {
     for (Node* node : all_nodes(*result_.graph)) {
-      if (node->kind() != c10::aten::batch_norm) continue;
-      const auto epsilon = torch::jit::toIValue(node->input(7));
-      if (!epsilon || epsilon->toDouble() != kNormEpsilon)
-        refuse("has a batch norm layer whose epsilon is not 1e-5");
-      const NamedTensor scale = norm_attribute(node->input(1));
-      const std::string name =
-          scale.name.substr(0, scale.name.find_last_of('.'));
-      if (!norm_names_.insert(name).second)
-        refuse("uses norm layer " + name + " twice");
-      result_.norms.push_back({name, scale.tensor,
-                               norm_attribute(node->input(2)).tensor,
-                               norm_attribute(node->input(3)).tensor,
-                               norm_attribute(node->input(4)).tensor});
-      check_vectors(result_.norms.back());
-      norm_nodes_.push_back(node);
+      const auto kind = norm_operator(node);
+      if (kind) find_norm(node, *kind);
     }
-    if (norm_nodes_.empty()) refuse("has no batch norm layers to adapt");
+    if (norm_nodes_.empty())
+      refuse("has no norm layers to adapt, none with scales and shifts");
+  }
+
+  // What has no scale and shift for each channel is part of the body.
+  void find_norm(Node* node, const NormOperator& found) {
+    const NamedTensor scale = held_by(node->input(found.scale));
+    const at::Tensor shift = held_by(node->input(found.scale + 1)).tensor;
+    const bool is_batch = found.kind == NormKind::kBatch;
+    if (!scale.tensor.defined() || !shift.defined()) {
+      if (is_batch) refuse("has a batch norm layer without scale or shift");
+      return;
+    }
+    if (!is_batch && (scale.tensor.dim() != 1 || shift.dim() != 1)) return;
+    GraphNorm norm{scale.name.substr(0, scale.name.find_last_of('.')),
+                   found.kind,
+                   scale.tensor,
+                   shift,
+                   {},
+                   {}};
+    if (is_batch) {
+      norm.running_mean = running_average(node->input(3));
+      norm.running_var = running_average(node->input(4));
+    }
+    const auto known = std::find_if(
+        result_.norms.begin(), result_.norms.end(),
+        [&](const GraphNorm& other) { return other.name == norm.name; });
+    const auto number = known - result_.norms.begin();
+    if (known == result_.norms.end()) {
+      check_vectors(norm);
+      result_.norms.push_back(norm);
+    } else if (is_batch) {
+      // Its statistics would be those of one of the two.
+      refuse("uses batch norm layer " + norm.name + " twice");
+    }
+    norm_nodes_.push_back({node, found, static_cast<size_t>(number)});
   }
 
   void check_vectors(const GraphNorm& norm) const {
-    for (const at::Tensor& vector :
-         {norm.scale, norm.shift, norm.running_mean, norm.running_var})
+    std::vector<at::Tensor> vectors = {norm.scale, norm.shift};
+    if (norm.kind == NormKind::kBatch)
+      vectors.insert(vectors.end(), {norm.running_mean, norm.running_var});
+    for (const at::Tensor& vector : vectors)
       if (vector.dim() != 1 || vector.numel() != norm.scale.numel() ||
           !vector.is_floating_point())
         refuse("norm layer " + norm.name +
@@ -184,10 +255,9 @@ class Lifting {
         order.push_back(name);
       uses[name].push_back(node);
     }
-    order.insert(order.end(), {classifier_.first, classifier_.second});
+    for (const auto& name : classifier_)
+      if (uses.count(name)) order.push_back(name);
     for (const auto& name : order) {
-      if (uses[name].empty())
-        refuse("its last linear layer has no parameters of its own");
       Value* input = result_.graph->addInput();
       const c10::IValue held = attribute(module_, path_of(uses[name].front()));
       for (Node* use : uses[name])
@@ -205,56 +275,90 @@ class Lifting {
   }
 
   bool is_part_of_classifier(const std::string& name) const {
-    return name == classifier_.first || name == classifier_.second;
+    return std::count(classifier_.begin(), classifier_.end(), name) > 0;
   }
 
   bool is_part_of_norm(const Node* node) const {
     auto path = path_of(node);
     path.pop_back();
-    return norm_names_.count(joined(path)) > 0;
+    const std::string name = joined(path);
+    return std::any_of(
+        result_.norms.begin(), result_.norms.end(),
+        [&](const GraphNorm& norm) { return norm.name == name; });
   }
 
+  // The number of classes is that of the last layer with weights: heads may be
+  // averaged, or pooled behind a convolution.
   void find_classifier() {
-    linear_ = result_.graph->outputs()[0]->node();
-    if (linear_->kind() != c10::aten::linear ||
-        linear_->input(1)->node()->kind() != c10::prim::GetAttr ||
-        linear_->input(2)->node()->kind() != c10::prim::GetAttr)
-      refuse("does not end in a linear layer with a bias");
-    classifier_ = {joined(path_of(linear_->input(1)->node())),
-                   joined(path_of(linear_->input(2)->node()))};
-  }
-
-  void add_norm_inputs() {
-    std::vector<std::vector<Value*>> vectors(norm_nodes_.size());
-    for (auto& values : vectors)
-      for (int i = 0; i < 6; ++i)
-        values.push_back(result_.graph->addInput());
-    Value* source = result_.graph->addInput()->setType(c10::IntType::get());
-    Value* share = result_.graph->addInput()->setType(c10::FloatType::get());
-    for (size_t i = 0; i < norm_nodes_.size(); ++i) {
-      Node* old = norm_nodes_[i];
-      Node* ours = result_.graph->create(norm_symbol());
-      ours->addInput(old->input(0));
-      for (Value* value : vectors[i])
-        ours->addInput(value);
-      ours->addInput(source);
-      ours->addInput(share);
-      ours->insertBefore(old);
-      old->output()->replaceAllUsesWith(ours->output());
-      old->destroy();
+    for (const Node* node : all_nodes(*result_.graph)) {
+      if (!is_weighted(node)) continue;
+      const at::Tensor weight = held_by(node->input(1)).tensor;
+      if (weight.defined() && weight.dim() > 0)
+        result_.classes = weight.size(0);
+    }
+    if (result_.classes == 0)
+      refuse("has no linear layer or convolution that ends in classes");
+    const Node* last = result_.graph->outputs()[0]->node();
+    if (last->kind() != c10::aten::linear) return;
+    result_.gives_features = true;
+    for (const size_t part : {1, 2}) {
+      const std::string name = held_by(last->input(part)).name;
+      if (!name.empty()) classifier_.push_back(name);
     }
   }
 
-  void add_features() { result_.graph->registerOutput(linear_->input(0)); }
+  void add_norm_inputs() {
+    std::vector<std::vector<Value*>> vectors(result_.norms.size());
+    for (size_t i = 0; i < vectors.size(); ++i)
+      while (vectors[i].size() <
+             (result_.norms[i].kind == NormKind::kBatch ? 6 : 2))
+        vectors[i].push_back(result_.graph->addInput());
+    Value* source = result_.graph->addInput()->setType(c10::IntType::get());
+    Value* share = result_.graph->addInput()->setType(c10::FloatType::get());
+    for (const NormNode& norm : norm_nodes_) {
+      const auto& given = vectors[norm.number];
+      if (norm.found.kind == NormKind::kBatch) {
+        put_our_batch_norm(norm.node, given, source, share);
+        continue;
+      }
+      norm.node->replaceInput(norm.found.scale, given[0]);
+      norm.node->replaceInput(norm.found.scale + 1, given[1]);
+    }
+  }
+
+  void put_our_batch_norm(Node* old, const std::vector<Value*>& vectors,
+                          Value* source, Value* share) {
+    Node* ours = result_.graph->create(norm_symbol());
+    ours->addInput(old->input(0));
+    for (Value* value : vectors)
+      ours->addInput(value);
+    ours->addInput(source);
+    ours->addInput(share);
+    ours->addInput(old->input(7));  // epsilon
+    ours->insertBefore(old);
+    old->output()->replaceAllUsesWith(ours->output());
+    old->destroy();
+  }
+
+  void add_features() {
+    if (result_.gives_features)
+      result_.graph->registerOutput(
+          result_.graph->outputs()[0]->node()->input(0));
+  }
+
+  // A norm layer where it runs.
+  struct NormNode {
+    Node* node;
+    NormOperator found;
+    size_t number;  // in LiftedGraph::norms
+  };
 
   const torch::jit::Module& module_;
   std::string subject_;
   LiftedGraph result_;
   std::set<std::string> parameters_;  // names of all
-  std::vector<Node*> norm_nodes_;
-  std::set<std::string> norm_names_;
-  Node* linear_ = nullptr;
-  std::pair<std::string, std::string> classifier_;  // its parameters' names
+  std::vector<NormNode> norm_nodes_;
+  std::vector<std::string> classifier_;  // names of the last linear layer's
 };
 
 }  // namespace

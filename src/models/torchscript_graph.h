@@ -8,6 +8,8 @@
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/jit/api/module.h>
 
+#include "sotta/models/model_state.h"
+
 namespace sotta {
 
 struct NamedTensor {
@@ -15,21 +17,29 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-// The batch norm layers of a graph, in the order they run.
+// A norm layer of a graph that can be adapted: one with scales and shifts.
 struct GraphNorm {
   std::string name;  // "layer1.0.bn1"
-  at::Tensor scale, shift, running_mean, running_var;
+  NormKind kind;
+  at::Tensor scale, shift;
+  at::Tensor running_mean, running_var;  // of batch norm
 };
 
 // A TorchScript network as a pure function. The graph's inputs are, in order:
-// the images; each of `body`; for each of `norms` scale, shift, running mean,
-// running variance, and where to write the batch's mean and variance; the
-// source of the statistics (NormStats::Source as int) and the batch's share.
-// Its outputs are the logits and the input of the last linear layer.
+// the images; each of `body`; for each of `norms` scale and shift, and of batch
+// norm running mean, running variance, and where to write the batch's mean and
+// variance; the source of the statistics (NormStats::Source as int) and the
+// batch's share. Its outputs are the logits and, if the network ends in a
+// linear layer, that layer's input.
 struct LiftedGraph {
   std::shared_ptr<torch::jit::Graph> graph;
-  std::vector<NamedTensor> body;  // the last two are the classifier's
-  std::vector<GraphNorm> norms;
+  // Owns the function that the graph's nodes point to; to live as long as the
+  // graph is run.
+  std::shared_ptr<torch::jit::CompilationUnit> functions;
+  std::vector<NamedTensor> body;  // last those of the last linear layer
+  std::vector<GraphNorm> norms;   // in the order they run first
+  int64_t classes = 0;
+  bool gives_features = false;
 };
 
 // Throws Error(kUnsupported) naming `subject` and what does not fit.

@@ -5,13 +5,18 @@
 #include <vector>
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 
 #include "sotta/core/error.h"
 
 #include "data/tensor.h"
+#include "models/metadata_number.h"
+#include "models/own_network.h"
 #include "models/resnet.h"
 #include "models/resnet_plan.h"
 #include "models/torchscript.h"
+#include "models/vit.h"
+#include "models/wide_resnet.h"
 
 namespace sotta {
 namespace {
@@ -37,30 +42,31 @@ bool ends_with(const std::string& text, const std::string& end) {
          text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-constexpr const char* kNormParts[] = {".weight", ".bias", ".running_mean",
-                                      ".running_var"};
-
-std::set<std::string> norm_names(const std::vector<NormLayer>& layers) {
+std::set<std::string> norm_names(const Classifier& model) {
   std::set<std::string> names;
-  for (const auto& layer : layers)
-    for (const char* part : kNormParts)
-      names.insert(layer.name + part);
+  for (const auto& [name, tensor] :
+       named_norm_tensors(model.source(), model.norm_layers()))
+    names.insert(name);
   return names;
 }
 
-std::map<std::string, Shape> expected_shapes(const ResNetPlan& plan) {
+std::map<std::string, Shape> expected_shapes(const NetworkTensors& plan) {
   std::map<std::string, Shape> shapes;
   for (const auto& tensor : plan.body)
     shapes[tensor.name] = tensor.shape;
-  for (const auto& norm : plan.norms)
-    for (const char* part : kNormParts)
+  for (const auto& norm : plan.norms) {
+    for (const char* part : {".weight", ".bias"})
       shapes[norm.name + part] = {norm.channels};
+    if (!norm.has_running()) continue;
+    for (const char* part : {".running_mean", ".running_var"})
+      shapes[norm.name + part] = {norm.channels};
+  }
   return shapes;
 }
 
 // Compares all names and shapes before saying anything, so that one attempt
 // shows everything there is to mend.
-void check_tensors(const TensorFile& file, const ResNetPlan& plan,
+void check_tensors(const TensorFile& file, const NetworkTensors& plan,
                    const std::string& subject) {
   const auto expected = expected_shapes(plan);
   std::vector<std::string> missing, unexpected, misshaped;
@@ -96,17 +102,21 @@ at::Tensor flat_float(const TensorFile& file, const std::string& name) {
   return to_tensor(file.tensors.at(name)).to(at::kFloat).flatten();
 }
 
-ModelState collect_state(const TensorFile& file, const ResNetPlan& plan) {
+ModelState collect_state(const TensorFile& file, const NetworkTensors& plan) {
   std::vector<at::Tensor> body, affine, mean, var;
   for (const auto& tensor : plan.body)
     body.push_back(flat_float(file, tensor.name));
   for (const auto& norm : plan.norms) {
     affine.push_back(flat_float(file, norm.name + ".weight"));
     affine.push_back(flat_float(file, norm.name + ".bias"));
+    if (!norm.has_running()) continue;
     mean.push_back(flat_float(file, norm.name + ".running_mean"));
     var.push_back(flat_float(file, norm.name + ".running_var"));
   }
-  return {at::cat(body), at::cat(affine), at::cat(mean), at::cat(var)};
+  const auto joined = [](const std::vector<at::Tensor>& parts) {
+    return parts.empty() ? at::empty({0}, at::kFloat) : at::cat(parts);
+  };
+  return {joined(body), joined(affine), joined(mean), joined(var)};
 }
 
 Normalisation find_normalisation(const TensorFile& file,
@@ -144,16 +154,34 @@ std::unique_ptr<Classifier> make_classifier(const TensorFile& tensors,
   std::map<std::string, Shape> shapes;
   for (const auto& [name, array] : tensors.tensors)
     shapes[name] = array.shape;
-  const ResNetSpec spec = infer_resnet(shapes, subject);
-  const ResNetPlan plan(spec);
-  check_tensors(tensors, plan, subject);
-  return make_resnet(spec, collect_state(tensors, plan).to(options.device),
-                     find_normalisation(tensors, options, subject), options);
+  const auto state_of = [&](const NetworkTensors& plan) {
+    check_tensors(tensors, plan, subject);
+    return collect_state(tensors, plan).to(options.device);
+  };
+  const auto normalisation = [&] {
+    return find_normalisation(tensors, options, subject);
+  };
+  if (looks_like_wide_resnet(shapes)) {
+    const WideResNetSpec spec = infer_wide_resnet(shapes, subject);
+    return make_wide_resnet(spec, state_of(WideResNetPlan(spec)),
+                            normalisation(), options);
+  }
+  if (looks_like_vit(shapes)) {
+    const VitSpec spec =
+        infer_vit(shapes, metadata_heads(tensors, subject), subject);
+    return make_vit(spec, state_of(VitPlan(spec)), normalisation(), options);
+  }
+  const ResNetSpec spec =
+      infer_resnet(shapes, subject,
+                   metadata_number(tensors, "groups", 1 << 12, subject)
+                       .value_or(kUsualGroups));
+  return make_resnet(spec, state_of(ResNetPlan(spec)), normalisation(),
+                     options);
 }
 
 TensorFile export_weights(const Classifier& model, const ModelState& state,
                           WeightPrecision precision) {
-  const auto norm_tensors = norm_names(model.norm_layers());
+  const auto norm_tensors = norm_names(model);
   TensorFile file;
   for (const auto& [name, tensor] : model.named_tensors(state)) {
     const bool half =
@@ -162,13 +190,15 @@ TensorFile export_weights(const Classifier& model, const ModelState& state,
   }
   file.metadata["mean"] = format_number_list(model.normalisation().mean);
   file.metadata["std"] = format_number_list(model.normalisation().std);
+  if (const auto* own = dynamic_cast<const OwnNetwork*>(&model))
+    file.metadata.merge(own->metadata());
   return file;
 }
 
 TensorFile export_norm(const Classifier& model, const ModelState& state) {
   TensorFile file;
   const auto tensors = model.named_tensors(state);
-  for (const auto& name : norm_names(model.norm_layers()))
+  for (const auto& name : norm_names(model))
     file.tensors[name] = to_array(tensors.at(name));
   return file;
 }
@@ -176,7 +206,7 @@ TensorFile export_norm(const Classifier& model, const ModelState& state) {
 ModelState apply_norm(const Classifier& model, const ModelState& base,
                       const TensorFile& norm, const std::string& subject) {
   ModelState state = base.clone_norm();
-  const auto names = norm_names(model.norm_layers());
+  const auto names = norm_names(model);
   const auto targets = model.named_tensors(state);
   for (const auto& name : names) {
     const auto found = norm.tensors.find(name);

@@ -20,8 +20,9 @@ namespace sotta {
 //   kBlended  uses (1-a) * running + a * batch with the biased batch variance,
 //             and writes these mixtures.
 //
+// `epsilon` is added to every variance before its root is taken.
 // Differentiable in input, scale and shift, through the batch's statistics too.
 at::Tensor batch_norm(const at::Tensor& input, const NormVectors& vectors,
-                      NormStats stats);
+                      NormStats stats, double epsilon = kNormEpsilon);
 
 }  // namespace sotta

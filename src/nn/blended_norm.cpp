@@ -29,11 +29,13 @@ struct BlendedNorm : torch::autograd::Function<BlendedNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
                             const at::Tensor& scale, const at::Tensor& shift,
                             const at::Tensor& mean, const at::Tensor& var,
-                            const at::Tensor& batch_mean, double share) {
+                            const at::Tensor& batch_mean, double share,
+                            double epsilon) {
     context->save_for_backward({input, scale, mean, var, batch_mean});
     context->saved_data["share"] = share;
+    context->saved_data["epsilon"] = epsilon;
     return at::batch_norm(input, scale, shift, mean, var, /*training=*/false,
-                          /*momentum=*/0.0, kNormEpsilon,
+                          /*momentum=*/0.0, epsilon,
                           /*cudnn_enabled=*/true);
   }
 
@@ -48,7 +50,8 @@ struct BlendedNorm : torch::autograd::Function<BlendedNorm> {
     const double share = context->saved_data["share"].toDouble();
     const auto count = static_cast<double>(input.numel() / input.size(1));
 
-    const at::Tensor inverse_std = (var + kNormEpsilon).rsqrt();
+    const double epsilon = context->saved_data["epsilon"].toDouble();
+    const at::Tensor inverse_std = (var + epsilon).rsqrt();
     const at::Tensor shift_gradient = sum_per_channel(gradient);
     const at::Tensor centred_sum =
         sum_per_channel(gradient * input) - mean * shift_gradient;
@@ -70,6 +73,7 @@ struct BlendedNorm : torch::autograd::Function<BlendedNorm> {
             none,
             none,
             none,
+            none,
             none};
   }
 };
@@ -77,7 +81,7 @@ struct BlendedNorm : torch::autograd::Function<BlendedNorm> {
 }  // namespace
 
 at::Tensor blended_norm(const at::Tensor& input, const NormVectors& vectors,
-                        double batch_share) {
+                        double batch_share, double epsilon) {
   const auto [batch_var, batch_mean] =
       at::var_mean(as_exact_as(vectors.running_mean, input.detach()),
                    at::IntArrayRef({0, 2, 3}),
@@ -87,7 +91,7 @@ at::Tensor blended_norm(const at::Tensor& input, const NormVectors& vectors,
   vectors.batch_mean.copy_(mean);
   vectors.batch_var.copy_(var);
   return BlendedNorm::apply(input, vectors.scale, vectors.shift, mean, var,
-                            batch_mean, batch_share);
+                            batch_mean, batch_share, epsilon);
 }
 
 }  // namespace sotta

@@ -10,6 +10,6 @@ namespace sotta {
 // One autograd node with a closed-form gradient: composed from tensor
 // operations it would take three times as many passes over the activations.
 at::Tensor blended_norm(const at::Tensor& input, const NormVectors& vectors,
-                        double batch_share);
+                        double batch_share, double epsilon);
 
 }  // namespace sotta

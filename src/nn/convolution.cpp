@@ -31,6 +31,24 @@ at::Tensor as_multiplied(const at::Tensor& values) {
              : values;
 }
 
+// LibTorch's way back to an input of this shape, which is all that matters of
+// it.
+at::Tensor input_gradient_of(const at::Tensor& gradient, at::IntArrayRef shape,
+                             const at::Tensor& weight, int64_t stride,
+                             int64_t padding) {
+  const at::Tensor shaped =
+      gradient.sizes() == shape
+          ? gradient
+          : at::empty(shape, weight.options(),
+                      gradient.is_cpu() ? at::MemoryFormat::Contiguous
+                                        : gradient.suggest_memory_format());
+  return std::get<0>(at::convolution_backward(
+      gradient, shaped, weight, /*bias_sizes=*/at::OptionalIntArrayRef(),
+      {stride, stride}, {padding, padding}, /*dilation=*/{1, 1},
+      /*transposed=*/false, /*output_padding=*/{0, 0}, /*groups=*/1,
+      /*output_mask=*/{true, false, false}));
+}
+
 struct Convolution : torch::autograd::Function<Convolution> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
                             const at::Tensor& weight, int64_t stride,
@@ -59,22 +77,9 @@ struct Convolution : torch::autograd::Function<Convolution> {
 
     at::Tensor input_gradient, weight_gradient;
     if (context->needs_input_grad(0)) {
-      // Its shape is all that matters here.
       const auto shape = context->saved_data["shape"].toIntVector();
-      const at::Tensor shaped =
-          gradient.sizes() == shape
-              ? gradient
-              : at::empty(shape, weight.options(),
-                          gradient.is_cpu() ? at::MemoryFormat::Contiguous
-                                            : gradient.suggest_memory_format());
       input_gradient =
-          std::get<0>(at::convolution_backward(
-                          gradient, shaped, weight,
-                          /*bias_sizes=*/at::OptionalIntArrayRef(), stride,
-                          padding, /*dilation=*/{1, 1}, /*transposed=*/false,
-                          /*output_padding=*/{0, 0}, /*groups=*/1,
-                          /*output_mask=*/{true, false, false}))
-              .to(type);
+          input_gradient_of(gradient, shape, weight, step, border).to(type);
     }
     if (input.defined())
       // On the CPU. LibTorch's loops take any layout and are right in one.
@@ -89,23 +94,6 @@ struct Convolution : torch::autograd::Function<Convolution> {
     return {input_gradient, weight_gradient, none, none};
   }
 };
-
-// LibTorch's way back through a convolution of stride 2, whose input was twice
-// as high and wide; nothing but its shape is looked at.
-at::Tensor strided_input_gradient(const at::Tensor& gradient,
-                                  const at::Tensor& weight) {
-  const std::array<int64_t, 2> stride{2, 2},
-      padding{weight.size(2) / 2, weight.size(3) / 2};
-  const at::Tensor shaped =
-      at::empty({gradient.size(0), weight.size(1), 2 * gradient.size(2),
-                 2 * gradient.size(3)},
-                gradient.options(), at::MemoryFormat::ChannelsLast);
-  return std::get<0>(at::convolution_backward(
-      gradient, shaped, weight, /*bias_sizes=*/at::OptionalIntArrayRef(),
-      stride, padding, /*dilation=*/{1, 1}, /*transposed=*/false,
-      /*output_padding=*/{0, 0}, /*groups=*/1,
-      /*output_mask=*/{true, false, false}));
-}
 
 // With stride 1 going back is the same convolution, with turned kernels.
 struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
@@ -128,8 +116,12 @@ struct PackedConvolution : torch::autograd::Function<PackedConvolution> {
         output_gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
     if (!starts_on_16_bytes(gradient)) gradient = gradient.clone();
     const bool strided = context->saved_data["stride"].toInt() != 1;
-    return {strided ? strided_input_gradient(gradient, back)
-                    : conv3x3(gradient, back),
+    if (!strided) return {conv3x3(gradient, back), none, none};
+    const std::array<int64_t, 4> shape{gradient.size(0), back.size(1),
+                                       2 * gradient.size(2),
+                                       2 * gradient.size(3)};
+    return {input_gradient_of(gradient, shape, back, /*stride=*/2,
+                              /*padding=*/back.size(2) / 2),
             none, none};
   }
 };

@@ -40,7 +40,8 @@ class BackwardInThisThread {
 };
 
 // A network that was brought along may do what has no gradient, such as
-// changing in place what the backward pass needs.
+// changing in place what the backward pass needs, or call an operator that has
+// none, which LibTorch reports by a plain std::runtime_error.
 std::vector<at::Tensor> backward(const std::vector<at::Tensor>& losses,
                                  const std::vector<at::Tensor>& leaves,
                                  bool keep_graph) try {
@@ -51,7 +52,9 @@ std::vector<at::Tensor> backward(const std::vector<at::Tensor>& losses,
   return torch::autograd::grad(roots, leaves, /*grad_outputs=*/{}, keep_graph,
                                /*create_graph=*/false,
                                /*allow_unused=*/true);
-} catch (const c10::Error& error) {
+} catch (const Error&) {
+  throw;
+} catch (const std::exception& error) {
   if (is_out_of_memory(error)) throw;
   fail(ErrorKind::kUnsupported, "gradient",
        "cannot be computed, LibTorch says: " + first_line(error));

@@ -89,7 +89,7 @@ TEST(TorchScriptArchive, KeepsWhatANetworkIsMadeOf) {
 }
 
 TEST(TorchScriptArchive, GoldenFilesPass) {
-  for (const char* name : {"scripted.pt", "traced.pt", "other_epsilon.pt"})
+  for (const char* name : {"scripted.pt", "traced.pt", "without_averages.pt"})
     EXPECT_FALSE(read_torchscript_archive(std::string(SOTTA_GOLDEN_DIR) +
                                           "/torchscript/" + name)
                      .empty());

@@ -75,13 +75,14 @@ TEST(ResNet, EveryNamedNetworkRunsForwardAndInfersBack) {
     std::map<std::string, std::vector<int64_t>> shapes;
     for (const auto& [tensor, value] : model->named_tensors(model->source()))
       shapes[tensor] = value.sizes().vec();
-    const ResNetSpec inferred = infer_resnet(shapes, name);
+    const ResNetSpec inferred = infer_resnet(shapes, name, spec.groups);
     EXPECT_EQ(inferred.stem, spec.stem) << name;
     EXPECT_EQ(inferred.block, spec.block) << name;
     EXPECT_EQ(inferred.widths, spec.widths) << name;
     EXPECT_EQ(inferred.blocks, spec.blocks) << name;
     EXPECT_EQ(inferred.channels, 1) << name;
     EXPECT_EQ(inferred.classes, 7) << name;
+    EXPECT_EQ(inferred.groups, spec.groups) << name;
   }
 }
 

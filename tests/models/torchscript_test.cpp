@@ -58,6 +58,21 @@ TEST_P(TorchScript, DescribesTheNetwork) {
   }
 }
 
+TEST_P(TorchScript, IsTheSameFromMemory) {
+  const std::string bytes = testing::read_bytes(kFolder + GetParam());
+  const auto parsed = parse_torchscript(bytes, plain_pixels(), "bytes");
+  const auto run = [](const Classifier& network) {
+    return network
+        .forward(some_images(), network.source(), NormStats::running())
+        .logits;
+  };
+  EXPECT_TRUE(run(*parsed).equal(run(*model)));
+  testing::expect_error(ErrorKind::kBadFormat, "bytes", [&] {
+    parse_torchscript(bytes.substr(0, bytes.size() / 2), plain_pixels(),
+                      "bytes");
+  });
+}
+
 TEST_P(TorchScript, TensorsHaveTheirNames) {
   const auto expected = reference();
   const auto wanted = expected->named_tensors(expected->source());
@@ -122,6 +137,8 @@ struct FlatNetwork {
   at::Tensor weight = at::randn({5, 4}), bias = at::randn({5});
   bool last_has_parameters = true;
   std::string after_project = "x";  // what batch norm is given
+  std::string after_last;           // what becomes of the logits
+  std::string epsilon = "1e-5";
 
   void save(const std::filesystem::path& file) {
     norm.register_parameter("weight", scale, false);
@@ -131,7 +148,8 @@ struct FlatNetwork {
     norm.define(
         "def forward(self, x):\n"
         "  return torch.batch_norm(x, self.weight, self.bias, "
-        "self.running_mean, self.running_var, False, 0.1, 1e-5, True)\n");
+        "self.running_mean, self.running_var, False, 0.1, " +
+        epsilon + ", True)\n");
     if (last_has_parameters) {
       last.register_parameter("weight", weight, false);
       last.register_parameter("bias", bias, false);
@@ -151,7 +169,8 @@ struct FlatNetwork {
         "  x = self.norm.forward(" +
         after_project +
         ")\n"
-        "  return self.last.forward(torch.flatten(x, 1))\n");
+        "  return self.last.forward(torch.flatten(x, 1))" +
+        after_last + "\n");
     network.save(file.string());
   }
 };
@@ -196,6 +215,27 @@ TEST(TorchScriptFile, NormLayersMayHaveNoImagesBehindThem) {
   }
 }
 
+TEST(TorchScriptFile, EveryBatchNormLayerHasItsOwnEpsilon) {
+  const testing::TempDir folder;
+  FlatNetwork flat;
+  flat.epsilon = "0.5";
+  flat.save(folder / "flat.pt");
+  const auto model = load_torchscript(folder / "flat.pt", plain_pixels());
+  const at::Tensor images = at::rand({6, 3, 4, 4});
+  const at::Tensor rows = images.flatten(1).matmul(flat.project.t());
+  for (const double share : {0.0, 0.25, 1.0}) {
+    const NormStats stats = share == 0   ? NormStats::running()
+                            : share == 1 ? NormStats::batch()
+                                         : NormStats::blended(share);
+    const at::Tensor mean = flat.mean * (1 - share) + rows.mean(0) * share;
+    const at::Tensor var =
+        flat.var * (1 - share) + rows.var(0, /*unbiased=*/false) * share;
+    EXPECT_TRUE(testing::close(
+        model->forward(images, model->source(), stats).features,
+        (rows - mean) / (var + 0.5).sqrt() * flat.scale + flat.shift, 1e-4));
+  }
+}
+
 TEST(TorchScriptFile, ImagesThatTheNetworkCannotTakeAreOneSentence) {
   const testing::TempDir folder;
   FlatNetwork().save(folder / "flat.pt");
@@ -210,15 +250,55 @@ TEST(TorchScriptFile, ImagesThatTheNetworkCannotTakeAreOneSentence) {
       });
 }
 
-TEST(TorchScriptFile, ALastLayerWithoutParametersIsRefused) {
+// Its submodules' functions are gone when the interpreter gives an account of
+// the error.
+TEST(TorchScriptFile, ImagesThatANetworkOfModulesCannotTakeAreOneSentence) {
+  const auto model = load_torchscript(kFolder + "attention.pt", plain_pixels());
+  testing::expect_error(ErrorKind::kUnsupported,
+                        "cannot be run on images [2, 3, 32, 32]", [&] {
+                          model->forward(at::rand({2, 3, 32, 32}),
+                                         model->source(), NormStats::running());
+                        });
+}
+
+TEST(TorchScriptFile, FusedAttentionGetsAGradient) {
+  const testing::Golden golden("torchscript/attention");
+  const auto model = load_torchscript(kFolder + "attention.pt", plain_pixels());
+  ASSERT_EQ(model->norm_layers().size(), 2u);
+  ModelState state = model->source().clone_norm();
+  state.affine = as_leaf(state.affine);
+  const auto result =
+      model->forward(golden["images"], state, NormStats::batch());
+
+  EXPECT_TRUE(testing::close(result.logits, golden["logits"], 1e-5));
+  EXPECT_TRUE(
+      testing::close(gradient_of(entropy(result.logits).mean(), state.affine),
+                     golden["gradient"], 1e-6, 1e-4));
+}
+
+TEST(TorchScriptFile, ALastLayerOfConstantsIsNotPartOfTheBody) {
   const testing::TempDir folder;
   FlatNetwork flat;
   flat.last_has_parameters = false;
   flat.save(folder / "flat.pt");
-  testing::expect_error(
-      ErrorKind::kUnsupported,
-      "its last linear layer has no parameters of its own",
-      [&] { load_torchscript(folder / "flat.pt", plain_pixels()); });
+  const auto model = load_torchscript(folder / "flat.pt", plain_pixels());
+
+  EXPECT_EQ(model->classes(), 5);
+  EXPECT_EQ(model->source().body.numel(), flat.project.numel());
+  const auto found = model->forward(at::rand({2, 3, 4, 4}), model->source(),
+                                    NormStats::running());
+  EXPECT_TRUE(testing::close(
+      found.logits, found.features.matmul(flat.weight.t()) + flat.bias, 1e-4));
+}
+
+TEST(TorchScriptFile, ANetworkNeedNotEndInALinearLayer) {
+  const auto model =
+      load_torchscript(kFolder + "without_linear.pt", plain_pixels());
+  EXPECT_EQ(model->classes(), 5);
+  const auto found =
+      model->forward(some_images(), model->source(), NormStats::running());
+  EXPECT_EQ(found.logits.sizes(), (std::vector<int64_t>{8, 5}));
+  EXPECT_FALSE(found.features.defined());
 }
 
 TEST(TorchScriptFile, NormVectorsOfDifferentLengthsAreRefused) {
@@ -253,10 +333,10 @@ TEST(TorchScriptFile, ANormLayerForOtherChannelsIsOneSentence) {
 TEST(TorchScriptFile, LogitsOfAnotherShapeAreRefused) {
   const testing::TempDir folder;
   FlatNetwork flat;
-  flat.bias = at::zeros({1});  // LibTorch repeats it
+  flat.after_last = ".narrow(1, 0, 3)";
   flat.save(folder / "flat.pt");
   const auto model = load_torchscript(folder / "flat.pt", plain_pixels());
-  testing::expect_error(ErrorKind::kUnsupported, "expected logits [2, 1]", [&] {
+  testing::expect_error(ErrorKind::kUnsupported, "expected logits [2, 5]", [&] {
     model->forward(at::rand({2, 3, 4, 4}), model->source(),
                    NormStats::running());
   });
@@ -282,9 +362,8 @@ TEST(TorchScriptFile, NetworksThatCannotBeAdaptedAreRefused) {
       load_torchscript(kFolder + file, plain_pixels());
     });
   };
-  expect_refusal("without_norm.pt", "has no batch norm layers to adapt");
-  expect_refusal("without_linear.pt", "does not end in a linear layer");
-  expect_refusal("other_epsilon.pt", "whose epsilon is not 1e-5");
+  expect_refusal("without_norm.pt", "has no norm layers to adapt");
+  expect_refusal("without_averages.pt", "layer without running averages");
 }
 
 TEST(TorchScriptFile, WhatIsNotTorchScriptIsNamed) {

@@ -5,8 +5,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -41,6 +43,18 @@ TEST(BatchNorm, RunningStatisticsNormaliseEachSampleAlone) {
   // 2 * (3 - 1) / sqrt(4 + eps) + 1
   EXPECT_NEAR(output.view(-1)[2].item<double>(),
               2 * 2 / std::sqrt(4 + kNormEpsilon) + 1, 1e-12);
+}
+
+TEST(BatchNorm, RunningStatisticsGiveTheBitsOfPyTorchOnACpu) {
+  const at::Tensor input = at::randn({3, 5, 7, 6});
+  const NormVectors vectors = {at::randn({5}), at::randn({5}),
+                               at::randn({5}), at::rand({5}) + 0.5,
+                               at::zeros({5}), at::zeros({5})};
+  EXPECT_TRUE(batch_norm(input, vectors, NormStats::running())
+                  .equal(at::batch_norm(
+                      input, vectors.scale, vectors.shift, vectors.running_mean,
+                      vectors.running_var, /*training=*/false, /*momentum=*/0,
+                      kNormEpsilon, /*cudnn_enabled=*/true)));
 }
 
 TEST(BatchNorm, RunningStatisticsAreLeftAlone) {

@@ -1,8 +1,11 @@
 #include "sotta/nn/gradient.h"
 
+#include <stdexcept>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include "tests/support/expect_error.h"
 
@@ -43,6 +46,27 @@ TEST(Gradient, ThatLibTorchCannotComputeIsOneSentence) {
   testing::expect_error(ErrorKind::kUnsupported,
                         "gradient: cannot be computed, LibTorch says: one of",
                         [&] { gradient_of(loss, leaf); });
+}
+
+// As LibTorch's own operators without a derivative do.
+struct WithoutGradient : torch::autograd::Function<WithoutGradient> {
+  static at::Tensor forward(torch::autograd::AutogradContext* /*context*/,
+                            const at::Tensor& input) {
+    return input * 2;
+  }
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* /*context*/,
+      const torch::autograd::variable_list& /*gradients*/) {
+    throw std::runtime_error("derivative for it is not implemented");
+  }
+};
+
+TEST(Gradient, OfAnOperatorThatHasNoneIsOneSentence) {
+  const at::Tensor leaf = as_leaf(at::arange(3, at::kFloat));
+  testing::expect_error(
+      ErrorKind::kUnsupported,
+      "gradient: cannot be computed, LibTorch says: derivative for it is not",
+      [&] { gradient_of(WithoutGradient::apply(leaf).sum(), leaf); });
 }
 
 TEST(Gradient, OfSeveralLeavesComesInTheirOrder) {

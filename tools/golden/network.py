@@ -57,11 +57,21 @@ class TinyResNet(nn.Module):
 
 
 def norm_layers(network):
-    """Names and norm layers in the order of the forward pass. Any class of
-    norm layer counts: RoTTA puts its own in."""
+    """Names and norm layers in the order of the forward pass, batch norm first.
+    Any class with running averages counts as that: RoTTA puts its own in."""
     # A block registers bn1, bn2, downsample.1: that is the forward order too.
-    return [(name, module) for name, module in network.named_modules()
-            if hasattr(module, "running_mean")]
+    layers = [(name, module) for name, module in network.named_modules()
+              if has_averages(module)
+              or isinstance(module, (nn.GroupNorm, nn.LayerNorm))]
+    return sorted(layers, key=lambda layer: not has_averages(layer[1]))
+
+
+def has_averages(layer):
+    return hasattr(layer, "running_mean")
+
+
+def batch_norms(network):
+    return [layer for _, layer in norm_layers(network) if has_averages(layer)]
 
 
 def norm_parameters(network, frozen=None):
@@ -95,16 +105,16 @@ def body(network):
 
 
 def running_mean(network):
-    return flat(layer.running_mean for _, layer in norm_layers(network))
+    return flat(layer.running_mean for layer in batch_norms(network))
 
 
 def running_var(network):
-    return flat(layer.running_var for _, layer in norm_layers(network))
+    return flat(layer.running_var for layer in batch_norms(network))
 
 
 def use_batch_statistics(network):
     """Norm layers without running averages: each batch stands for itself."""
-    for _, layer in norm_layers(network):
+    for layer in batch_norms(network):
         layer.track_running_stats = False
         layer.running_mean = layer.running_var = None
     return network
@@ -114,10 +124,10 @@ def to_pixels(byte_images, dtype=torch.float32):
     return byte_images.to(dtype) / 255
 
 
-def train(seed=3, steps=400, batch=64):
+def train(network=None, seed=3, steps=400, batch=64):
     """The source model: a fair classifier of clean stripes."""
     torch.manual_seed(seed)
-    network = TinyResNet()
+    network = network or TinyResNet()
     pool, labels = images.clean_images(2048, seed)
     # Warm norm statistics and one cycle of the learning rate are enough here.
     optimiser = torch.optim.SGD(network.parameters(), lr=.1, momentum=.9,

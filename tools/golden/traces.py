@@ -57,16 +57,19 @@ def _deviation(single, double):
 
 def trace(name, source, stream):
     """One golden: tensors and metadata."""
-    method, options = runs.all_runs()[name]
+    return trace_of(*runs.all_runs()[name], source, stream)
+
+
+def trace_of(method, options, source, stream):
     tensors, margin = record(source, stream, method, options)
     exact, _ = record(source, stream, method, options, torch.float64)
     deviations = {}
     for key, value in tensors.items():
-        assert torch.equal(value.isnan(), exact[key].isnan()), (name, key)
+        assert torch.equal(value.isnan(), exact[key].isnan()), (method, key)
         if value.is_floating_point():
             deviations[key] = float(f"{_deviation(value, exact[key]):.2g}")
         else:
-            assert torch.equal(value, exact[key]), (name, key)
+            assert torch.equal(value, exact[key]), (method, key)
     options = {"seed": runs.SEED, "update_interval": images.WINDOW, **options}
     return tensors, {"method": method, "options": json.dumps(options),
                      "smallest_margin": f"{margin:.2g}",

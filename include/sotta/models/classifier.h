@@ -16,7 +16,8 @@ namespace sotta {
 // What one forward pass gives.
 struct ForwardResult {
   at::Tensor logits;    // [N, classes]
-  at::Tensor features;  // [N, F], the input of the last linear layer
+  at::Tensor features;  // [N, F], the input of the last linear layer; undefined
+                        // if the network does not end in one
 
   // With batch statistics: this batch's mean and unbiased variance of every
   // norm layer, laid out as ModelState's running vectors, outside the graph.
@@ -34,8 +35,8 @@ struct Lane {
   NormStats stats;
 };
 
-// An image classifier with batch norm: a pure function of images, a state and a
-// choice of norm statistics. It holds the state it was loaded with and no
+// An image classifier with norm layers: a pure function of images, a state and
+// a choice of norm statistics. It holds the state it was loaded with and no
 // other.
 //
 // Const methods may run at once from several threads.

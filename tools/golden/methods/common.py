@@ -51,7 +51,8 @@ def train_norms(network):
 
 def norm_state(network):
     state = {"affine": net.affine(network)}
-    if net.norm_layers(network)[0][1].running_mean is not None:
+    layers = net.batch_norms(network)
+    if layers and layers[0].running_mean is not None:
         state["running_mean"] = net.running_mean(network)
         state["running_var"] = net.running_var(network)
     return state

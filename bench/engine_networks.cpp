@@ -3,7 +3,7 @@
 // ratios, LibTorch's time over the fused engine's. The difference of gradients
 // that it prints is one that LibTorch has too, beside itself, if these random
 // networks' norm layers change in the last bit: ReLUs switch.
-//   engine_networks [ROUNDS]
+//   engine_networks [ROUNDS [NETWORK [IMAGES]]]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -90,7 +90,16 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   at::set_num_threads(static_cast<int>(available_cores()));
   const int64_t rounds = argc > 1 ? std::atoi(argv[1]) : 5;
+  if (argc > 2) {
+    const std::string name = argv[2];
+    const bool imagenet = name.find("imagenet") != std::string::npos;
+    compare(name, argc > 3 ? std::atoi(argv[3]) : 8, imagenet ? 224 : 32,
+            rounds);
+    return 0;
+  }
   compare("resnet50", 8, 32, rounds);
   compare("resnet18-imagenet", 8, 224, rounds);
   compare("resnet50-imagenet", 8, 224, rounds);
+  compare("wide_resnet40_2", 8, 32, rounds);
+  compare("wide_resnet28_10", 8, 32, rounds);
 }

@@ -5,7 +5,7 @@
 
 #include "sotta/core/rng.h"
 
-#include "models/resnet.h"
+#include "models/named_network.h"
 
 namespace sotta::bench {
 
@@ -15,9 +15,11 @@ inline std::unique_ptr<Classifier> random_network(
     const std::string& name, int64_t classes = 10,
     at::Device device = at::Device(at::kCPU),
     const DeviceSettings& settings = {}) {
-  const ResNetSpec spec = named_resnet(name, classes);
-  return make_resnet(spec, random_resnet_state(spec, Rng(0)).to(device),
-                     {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}, settings);
+  NetworkTask task;
+  task.classes = classes;
+  const NamedNetwork network = named_network(name, task);
+  return network.make(network.random_state(Rng(0)).to(device),
+                      {{0.49, 0.48, 0.45}, {0.25, 0.24, 0.26}}, settings);
 }
 
 }  // namespace sotta::bench

@@ -19,7 +19,8 @@ namespace {
        : engine::fused_engines().empty()
            ? "needs a build with Highway and a processor with AVX2, AVX-512 "
              "or NEON"
-           : "expected a ResNet with widths that are multiples of 16, "
+           : "expected a ResNet with batch norm, or a wide one, with widths "
+             "that are multiples of 16, "
              "images of at most 16 channels and float weights on the CPU");
 }
 
@@ -29,7 +30,7 @@ namespace {
        device.is_cpu() ? "needs a GPU, got device cpu"
        : engine::cuda_engine(device).empty()
            ? "needs a build with CUDA's compiler"
-           : "expected a ResNet in tf32 or bf16");
+           : "expected a ResNet with batch norm in tf32 or bf16");
 }
 
 }  // namespace

@@ -55,9 +55,9 @@ int64_t most_lanes(int64_t pixels) {
 // A pass that a lane waits for. Its results are the lane's to read once it is
 // done.
 struct LaneGroup::Request {
-  Request(const Executor& by, Member& of) : executor(&by), member(&of) {}
+  Request(const Classifier& of, Member& by) : model(&of), member(&by) {}
 
-  const Executor* executor;
+  const Classifier* model;
   Member* member;
   bool with_gradients = at::GradMode::is_enabled();
 
@@ -86,8 +86,7 @@ struct LaneGroup::Request {
   bool is_alike(const Request& other) const {
     const Lane& a = lane;
     const Lane& b = other.lane;
-    return &executor->model() == &other.executor->model() &&
-           with_gradients == other.with_gradients &&
+    return model == other.model && with_gradients == other.with_gradients &&
            a.state.body.is_same(b.state.body) &&
            a.images.sizes() == b.images.sizes() &&
            a.images.scalar_type() == b.images.scalar_type() &&
@@ -110,7 +109,7 @@ class LaneGroup::GroupExecutor : public Executor {
       if (member != nullptr) member->lanes_ = 1;
       return Executor::forward(images, state, stats);
     }
-    Request request(*this, *member);
+    Request request(model(), *member);
     request.lane = std::move(lane);
     group_.wait_for(request);
     return std::move(request.result);
@@ -127,7 +126,7 @@ class LaneGroup::GroupExecutor : public Executor {
     Member* member = this_lane();
     if (member == nullptr || !member->shares_graphs_)
       return Executor::gradients(loss, leaves);
-    Request request(*this, *member);
+    Request request(model(), *member);
     request.loss = loss;
     request.leaves = leaves;
     group_.wait_for(request);
@@ -175,11 +174,6 @@ std::shared_ptr<const Executor> LaneGroup::make_executor(
           "expected a model on " + device_.str() + ", got one on " +
               executor->device().str());
   return executor;
-}
-
-int64_t LaneGroup::members() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(members_.size());
 }
 
 LaneGroup::Member::Member(LaneGroup& group)
@@ -248,8 +242,7 @@ void LaneGroup::compute(const std::vector<Request*>& requests) {
   const DeviceWork at_work(device_);
   const bool back = requests.front()->goes_back();
   const auto belong_together = [back](const Request* a, const Request* b) {
-    return back ? &a->executor->model() == &b->executor->model()
-                : a->is_alike(*b);
+    return back ? a->model == b->model : a->is_alike(*b);
   };
   for (const auto& part : parts_of(requests, belong_together)) {
     if (back)
@@ -288,7 +281,7 @@ void LaneGroup::forward_batch(const std::vector<Request*>& batch) {
   std::vector<Lane> lanes;
   for (const Request* request : batch)
     lanes.push_back(request->lane);
-  auto results = batch.front()->executor->model().forward_lanes(lanes);
+  auto results = batch.front()->model->forward_lanes(lanes);
   for (size_t i = 0; i < batch.size(); ++i) {
     batch[i]->result = std::move(results[i]);
     batch[i]->member->lanes_ = static_cast<int64_t>(batch.size());
@@ -300,7 +293,7 @@ void LaneGroup::forward_batch(const std::vector<Request*>& batch) {
 
 // The sum of all losses: each depends on its own lane's leaves alone.
 void LaneGroup::compute_backward(const std::vector<Request*>& requests) {
-  const Executor& executor = *requests.front()->executor;
+  const Classifier& model = *requests.front()->model;
   std::vector<at::Tensor> losses, leaves;
   for (const Request* request : requests) {
     losses.push_back(request->loss);
@@ -308,7 +301,7 @@ void LaneGroup::compute_backward(const std::vector<Request*>& requests) {
     request->member->has_graph_ = false;
   }
   try {
-    const SettingsScope scope(executor.model().device_settings(), device_);
+    const SettingsScope scope(model.device_settings(), device_);
     const auto gradients = gradients_of(losses, leaves, has_open_graphs());
     auto next = gradients.begin();
     for (Request* request : requests) {

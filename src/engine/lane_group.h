@@ -76,9 +76,6 @@ class LaneGroup {
     bool shares_graphs_ = false;
   };
 
-  // How many there are at the moment.
-  int64_t members() const;
-
  private:
   class GroupExecutor;
   struct Request;

@@ -142,6 +142,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"one_pixel", "imagenet", NormStats::running(), 2, 1, 1},
         Case{"large_narrow", "imagenet-bottlenecks", NormStats::running(), 5,
              40, 40},
+        Case{"pre_activation", "wide", NormStats::running(), 5, 16, 16},
+        Case{"pre_activation_batch", "wide", NormStats::batch(), 5, 16, 16},
+        Case{"pre_activation_blended", "wide", NormStats::blended(0.3), 3, 13,
+             18},
+        Case{"pre_activation_one", "wide", NormStats::batch(), 1, 16, 16},
+        Case{"pre_activation_many", "wide", NormStats::running(), 67, 8, 8},
+        Case{"pre_activation_plain", "wide_resnet10_1", NormStats::batch(), 4,
+             9, 21},
+        Case{"wide_resnet", "wide_resnet40_2", NormStats::blended(0.05), 3, 16,
+             16},
+        Case{"wide_resnet_running", "wide_resnet40_2", NormStats::running(), 3,
+             32, 32},
         Case{"large_narrow_batch", "imagenet-bottlenecks", NormStats::batch(),
              3, 64, 37}),
     [](const auto& one) { return one.param.name; });
@@ -218,7 +230,7 @@ TEST(FusedClassifier, LeavesOtherBodiesToLibtorch) {
 
 TEST(FusedClassifier, LetsNanThrough) {
   const at::NoGradGuard no_grad;
-  for (const auto* name : {"resnet8", "imagenet"}) {
+  for (const auto* name : {"resnet8", "imagenet", "wide"}) {
     const auto fused = make_fused(make_model(name), false);
     const at::Tensor images = make_images(2, 16, 16);
     ModelState state = fused->source();
@@ -290,11 +302,14 @@ at::Tensor adapt(std::shared_ptr<const Classifier> model,
 }
 
 TEST_P(EveryMethod, AdaptsAsOnLibtorch) {
-  const at::Tensor expected = adapt(make_model("resnet8"), GetParam());
-  const at::Tensor found =
-      adapt(make_fused(make_model("resnet8"), false), GetParam());
-  // Adam takes the sign of the smallest gradients, so noise in them shows.
-  expect_close(found.softmax(1), expected.softmax(1), 1e-2);
+  for (const auto* name : {"resnet8", "wide_resnet10_1"}) {
+    SCOPED_TRACE(name);
+    const at::Tensor expected = adapt(make_model(name), GetParam());
+    const at::Tensor found =
+        adapt(make_fused(make_model(name), false), GetParam());
+    // Adam takes the sign of the smallest gradients, so noise in them shows.
+    expect_close(found.softmax(1), expected.softmax(1), 1e-2);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryMethod, ::testing::ValuesIn(method_names()),

@@ -11,6 +11,7 @@
 #include "sotta/core/rng.h"
 
 #include "models/resnet.h"
+#include "models/wide_resnet.h"
 #include "nn/random_tensor.h"
 
 namespace sotta::engine {
@@ -30,11 +31,22 @@ inline ResNetSpec spec_of(const std::string& name, int64_t channels) {
   return spec;
 }
 
+// "wide": a wide residual network whose every stage begins with a shortcut's
+// convolution, "wide_resnet10_1": one whose first does not.
+inline WideResNetSpec wide_spec_of(const std::string& name, int64_t channels) {
+  if (name == "wide") return {16, {32, 64, 96}, 2, channels, 10};
+  return named_wide_resnet(name, 10, channels);
+}
+
 // A network whose norm layers all do something; LibTorch runs it.
 inline std::unique_ptr<Classifier> make_model(const std::string& name,
                                               int64_t channels = 3) {
-  const ResNetSpec spec = spec_of(name, channels);
-  ModelState state = random_resnet_state(spec, Rng(7));
+  const bool wide = name.rfind("wide", 0) == 0;
+  const ResNetSpec spec = wide ? ResNetSpec() : spec_of(name, channels);
+  const WideResNetSpec wide_spec =
+      wide ? wide_spec_of(name, channels) : WideResNetSpec();
+  ModelState state = wide ? WideResNetPlan(wide_spec).random_state(Rng(7))
+                          : random_resnet_state(spec, Rng(7));
   const auto draw = [&](const at::Tensor& like, const char* stream) {
     Rng rng = Rng(7).child(stream);
     return random_uniform(rng, like.sizes());
@@ -45,7 +57,8 @@ inline std::unique_ptr<Classifier> make_model(const std::string& name,
   Normalisation normalisation;
   normalisation.mean.assign(static_cast<size_t>(channels), 0.5);
   normalisation.std.assign(static_cast<size_t>(channels), 0.25);
-  return make_resnet(spec, state, normalisation);
+  return wide ? make_wide_resnet(wide_spec, state, normalisation)
+              : make_resnet(spec, state, normalisation);
 }
 
 inline at::Tensor make_images(int64_t count, int64_t height, int64_t width,

@@ -49,6 +49,24 @@ TEST(NetworkLayout, ImagenetsStemHasAStrideAndPools) {
   EXPECT_TRUE(layout->has_max_pool);
 }
 
+TEST(NetworkLayout, PreActivationHasTheNormLayersThatReadEachResult) {
+  const auto model = make_model("wide");
+  const auto layout = read_layout(*model);
+  ASSERT_TRUE(layout);
+  EXPECT_TRUE(layout->pre_activation);
+  const auto name = [&](const ConvNormLayout& layer) {
+    return model->norm_layers()[layer.norm].name;
+  };
+  EXPECT_EQ(name(layout->stem), "block1.layer.0.bn1");
+  ASSERT_EQ(layout->blocks.size(), 6);
+  EXPECT_EQ(name(layout->blocks[2].path[0]), "block2.layer.0.bn2");
+  EXPECT_EQ(name(layout->blocks[2].path[1]), "block2.layer.1.bn1");
+  EXPECT_EQ(layout->blocks[2].shortcut->shape.stride, 2);
+  EXPECT_FALSE(layout->blocks[3].shortcut);
+  EXPECT_EQ(name(layout->blocks[5].path[1]), "bn1");
+  EXPECT_EQ(layout->features(), 96);
+}
+
 TEST(NetworkLayout, OtherNetworksAreNotCovered) {
   EXPECT_FALSE(read_layout(*make_model("uneven")));
 }
@@ -131,10 +149,10 @@ TEST_P(SecondPass, NoticesOtherImages) {
   EXPECT_TRUE(gradient_of_pass(*space_).equal(afresh()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SecondPass,
-                         ::testing::Combine(::testing::Values("resnet8",
-                                                              "imagenet"),
-                                            ::testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(
+    All, SecondPass,
+    ::testing::Combine(::testing::Values("resnet8", "imagenet", "wide"),
+                       ::testing::Bool()));
 
 TEST(Network, LowMemoryTakesTwoThirdsOfTheActivations) {
   const auto model = make_model("resnet18");

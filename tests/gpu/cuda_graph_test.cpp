@@ -21,8 +21,8 @@
 #include "sotta/core/threads.h"
 #include "sotta/gpu/device.h"
 
+#include "engine/late_flag.h"
 #include "gpu/device_queue.h"
-#include "gpu/late_flag.h"
 #include "tests/gpu/on_gpu.h"
 
 namespace sotta {
@@ -129,7 +129,7 @@ TEST_F(GpuCudaGraph, WorkThatWaitsForTheDeviceGoesOnAsItIs) {
 TEST_F(GpuCudaGraph, IsCapturingOnlyInTheCapture) {
   std::vector<bool> capturing, seen_set;
   const at::Tensor flag = at::ones({}, at::TensorOptions(gpu).dtype(at::kBool));
-  LateFlag late;
+  LateFlag late(/*iterations=*/1);
   CudaGraph step(
       [&] {
         capturing.push_back(CudaGraph::is_capturing());

@@ -42,6 +42,7 @@ struct StoreEpilogue {
 
 // Sums about a centre near the mean: with sums of v and v^2 themselves, the
 // variance of a channel whose mean is large would cancel.
+template <bool kAdd>
 struct StatisticsEpilogue {
   explicit StatisticsEpilogue(const Epilogue& epilogue) : args(epilogue) {}
   HWY_INLINE void begin(int64_t channel) {
@@ -49,6 +50,7 @@ struct StatisticsEpilogue {
     sum = squares = zero();
   }
   HWY_INLINE void operator()(int64_t offset, Vec value) {
+    if (kAdd) value = hn::Add(value, load(args.addend + offset));
     store(value, args.out + offset, args.streaming);
     const Vec distance = hn::Sub(value, centre);
     sum = hn::Add(sum, distance);
@@ -174,7 +176,8 @@ HWY_INLINE void with_epilogue(const Epilogue& epilogue, const Work& work) {
       return adds ? work(StoreEpilogue<true>(epilogue))
                   : work(StoreEpilogue<false>(epilogue));
     case Epilogue::Kind::kStatistics:
-      return work(StatisticsEpilogue(epilogue));
+      return adds ? work(StatisticsEpilogue<true>(epilogue))
+                  : work(StatisticsEpilogue<false>(epilogue));
     case Epilogue::Kind::kNormRelu:
       return work(NormReluEpilogue(epilogue));
     case Epilogue::Kind::kNormAddRelu:

@@ -46,7 +46,7 @@ class FusedClassifier : public WrappedClassifier {
 
   std::vector<ForwardResult> forward_lanes(
       const std::vector<Lane>& lanes) const override {
-    if (lanes.size() < 2 || !joins(lanes))
+    if (lanes.size() < 2 || !network_->network.has_lanes() || !joins(lanes))
       return Classifier::forward_lanes(lanes);
     std::vector<at::Tensor> images;
     std::vector<ModelState> states;
@@ -74,7 +74,8 @@ class FusedClassifier : public WrappedClassifier {
   // Batches of a few images leave most of a convolution's tasks half empty.
   bool gains_from_lanes(const Lane& lane) const override {
     constexpr int64_t kFewImages = 16;
-    return predicts(lane) && lane.images.size(0) < kFewImages;
+    return network_->network.has_lanes() && predicts(lane) &&
+           lane.images.size(0) < kFewImages;
   }
 
   std::string engine() const override { return fused_engines().front(); }

@@ -120,6 +120,27 @@ void residual_add(const ResidualAdd& residual, const ActivationShape& shape,
     }
 }
 
+void norm_gradient_add(const NormGradientAdd& sum, const ActivationShape& shape,
+                       Range images) {
+  for (int64_t n = images.begin; n < images.end; ++n)
+    for (int64_t c = 0; c < shape.channel_blocks() * kChannelBlock;
+         c += kLanes) {
+      const Vec scale = load(sum.scale + c), slope = load(sum.slope + c),
+                shift = load(sum.shift + c);
+      const int64_t start = n * shape.image_size() +
+                            c / kChannelBlock * shape.plane_size() +
+                            c % kChannelBlock;
+      for (int64_t o = start; o < start + shape.plane_size();
+           o += kChannelBlock) {
+        Vec value =
+            hn::MulAdd(load(sum.gradient + o), scale,
+                       hn::MulAdd(load(sum.pre_norm + o), slope, shift));
+        if (sum.addend) value = hn::Add(value, load(sum.addend + o));
+        store(value, sum.out + o);
+      }
+    }
+}
+
 void pool(const float* values, const ActivationShape& shape, Range images,
           float* features) {
   const Vec share =
@@ -164,6 +185,7 @@ namespace sotta::engine {
 HWY_EXPORT(pad);
 HWY_EXPORT(apply);
 HWY_EXPORT(residual_add);
+HWY_EXPORT(norm_gradient_add);
 HWY_EXPORT(pool);
 HWY_EXPORT(pool_backward);
 
@@ -180,6 +202,11 @@ void apply_epilogue(const Epilogue& epilogue, const ActivationShape& shape,
 void add_residual(const ResidualAdd& residual, const ActivationShape& shape,
                   Range images) {
   HWY_DYNAMIC_DISPATCH(residual_add)(residual, shape, images);
+}
+
+void add_norm_gradient(const NormGradientAdd& sum, const ActivationShape& shape,
+                       Range images) {
+  HWY_DYNAMIC_DISPATCH(norm_gradient_add)(sum, shape, images);
 }
 
 void average_pool(const float* values, const ActivationShape& shape,

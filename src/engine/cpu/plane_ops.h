@@ -46,6 +46,22 @@ struct ResidualAdd {
 void add_residual(const ResidualAdd& residual, const ActivationShape& shape,
                   Range images);
 
+// Where two gradients of a residual stream meet, that through a norm layer and
+// that past it:
+//   out = scale * gradient + slope * pre_norm + shift + addend,
+// without addend: nothing added, out may be addend.
+struct NormGradientAdd {
+  const float* gradient = nullptr;
+  const float* pre_norm = nullptr;
+  const float* scale = nullptr;
+  const float* slope = nullptr;
+  const float* shift = nullptr;
+  const float* addend = nullptr;
+  float* out = nullptr;
+};
+void add_norm_gradient(const NormGradientAdd& sum, const ActivationShape& shape,
+                       Range images);
+
 // Global average pooling, features [images][channels], and its backward pass:
 // every pixel gets its share of the features' gradient.
 void average_pool(const float* values, const ActivationShape& shape,

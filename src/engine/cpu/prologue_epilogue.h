@@ -36,7 +36,8 @@ constexpr int64_t kSumRows = 3;
 struct Epilogue {
   enum class Kind {
     kStore,          // out = v + addend
-    kStatistics,     // out = v; sums of (v - centre) and of its square
+    kStatistics,     // out = v + addend; sums of (out - centre) and of its
+                     // square
     kNormRelu,       // out = max(scale * v + shift, 0)
     kNormAddRelu,    // out = max(scale * v + addend_scale * addend + shift, 0);
                      // without addend_scale: 1

@@ -132,14 +132,16 @@ bool is_cuda(const Classifier& model) {
 }
 
 bool has_cuda_engine(const Classifier& model) {
-  return resnet_spec(model) != nullptr &&
+  const ResNetSpec* spec = resnet_spec(model);
+  return spec != nullptr && spec->groups == 0 &&
          model.device_settings().precision != Precision::kFloat32 &&
          !cuda_engine(model.source().body.device()).empty();
 }
 
 std::unique_ptr<Classifier> make_cuda(std::unique_ptr<Classifier> model) {
   const ResNetSpec* spec = resnet_spec(*model);
-  require(spec != nullptr, "cuda engine", "expected a ResNet");
+  require(spec != nullptr && spec->groups == 0, "cuda engine",
+          "expected a ResNet with batch norm");
   return std::make_unique<CudaClassifier>(std::move(model), *spec);
 }
 

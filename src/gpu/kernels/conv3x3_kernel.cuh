@@ -217,7 +217,7 @@ __device__ int sum_tile(const ConvPass& pass, const Shared& shared, int group,
                         Reader& at, Sums<kColumns>& sums) {
   constexpr int kRows = rows_of_box(kTaps);
   const int boxes = pass.chunks * (side_of(kTaps) / kRows);
-  const bool speaks = threadIdx.x % kGroup == 0;
+  const bool is_group_leader = threadIdx.x % kGroup == 0;
   uint64_t* row_read = nullptr;  // by products that may not have ended
   uint64_t* box_read = nullptr;
   int last_box = 0;
@@ -234,8 +234,8 @@ __device__ int sum_tile(const ConvPass& pass, const Shared& shared, int group,
               at.row.slot * row_bytes(kTaps, kColumns),
           group, sums);
       hopper::wait_for_products<1>();
-      if (speaks && row_read != nullptr) hopper::arrive(row_read);
-      if (speaks && box_read != nullptr) hopper::arrive(box_read);
+      if (is_group_leader && row_read != nullptr) hopper::arrive(row_read);
+      if (is_group_leader && box_read != nullptr) hopper::arrive(box_read);
       row_read = &shared.row_free[at.row.slot];
       box_read = y == kRows - 1 ? &shared.box_free[at.box.slot] : nullptr;
       at.row.next(pass.rows_ahead);
@@ -245,7 +245,7 @@ __device__ int sum_tile(const ConvPass& pass, const Shared& shared, int group,
   }
   hopper::wait_for_products<0>();
   keep_in_order(sums);
-  if (speaks) hopper::arrive(row_read);
+  if (is_group_leader) hopper::arrive(row_read);
   if (pass.keeps_rows) at.row = {};
   return last_box;
 }

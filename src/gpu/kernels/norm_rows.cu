@@ -18,7 +18,8 @@ namespace {
 
 using namespace norm_rows;
 
-// Blocks that sum, at most, and those that write. Constants, so that results
+// Blocks that sum, at most, and those that write, of all lanes together: what a
+// block does once should be little beside its rows. Constants, so that results
 // do not depend on the GPU.
 constexpr int64_t kSummingBlocks = 512;
 constexpr int64_t kWritingBlocks = 2048;
@@ -38,10 +39,11 @@ dim3 grid_of(int blocks, int64_t lanes) {
   return dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(lanes));
 }
 
-int blocks_for(const Rows& rows, int64_t most) {
+// Of each lane.
+int blocks_for(const Rows& rows, int64_t most, int64_t lanes) {
   const int64_t wanted =
       (rows.count + 2 * rows.abreast - 1) / (2 * rows.abreast);
-  return static_cast<int>(std::min(wanted, most));
+  return static_cast<int>(std::min(wanted, std::max<int64_t>(most / lanes, 1)));
 }
 
 int blocks_for_channels(const Rows& rows) {
@@ -73,7 +75,7 @@ void find_statistics(const NormForward& pass, const Rows& rows,
   }
   at::Tensor sums = pass.sums;
   if (!sums.defined()) {
-    const int blocks = blocks_for(rows, kSummingBlocks);
+    const int blocks = blocks_for(rows, kSummingBlocks, lanes);
     sums = block_sums(pass.vectors.scale, blocks, rows);
     sum_inputs<Value><<<grid_of(blocks, lanes), kThreads, 0, stream>>>(
         data<Value>(pass.input), found.running_mean, steps, rows,
@@ -105,7 +107,8 @@ void run_forward(const NormForward& pass) {
     formula.var = nullptr;
     formula.mean_step = formula.var_step = step_of(pass.trace.mean);
   }
-  EarlyLaunch how{blocks_for(rows, kWritingBlocks), kThreads, place.stream};
+  EarlyLaunch how{blocks_for(rows, kWritingBlocks, lanes), kThreads,
+                  place.stream};
   how.lanes = static_cast<int>(lanes);
   launch_early(how, normalise<Value>, data<Value>(pass.input), formula,
                steps_of(pass), rows, after_channels<Value>(pass));
@@ -117,7 +120,7 @@ void run_backward(const NormBackward& pass) {
   const int64_t lanes = lanes_of(pass.scale);
   const auto rows = rows_of<Value>(pass.input, lanes);
   const LaneSteps steps = {step_of(pass.scale), 0, 0, step_of(pass.trace.mean)};
-  const int blocks = blocks_for(rows, kSummingBlocks);
+  const int blocks = blocks_for(rows, kSummingBlocks, lanes);
   const at::Tensor sums = block_sums(pass.scale, blocks, rows);
   sum_gradients<Value><<<grid_of(blocks, lanes), kThreads, 0, place.stream>>>(
       incoming<Value>(pass), data<Value>(pass.input),
@@ -136,8 +139,8 @@ void run_backward(const NormBackward& pass) {
   Incoming<Value> behind_relu = incoming<Value>(pass);
   if (pass.residual_gradient.defined())
     behind_relu = {data<Value>(pass.residual_gradient), nullptr, nullptr};
-  propagate<Value><<<grid_of(blocks_for(rows, kWritingBlocks), lanes), kThreads,
-                     0, place.stream>>>(
+  propagate<Value><<<grid_of(blocks_for(rows, kWritingBlocks, lanes), lanes),
+                     kThreads, 0, place.stream>>>(
       behind_relu, data<Value>(pass.input), back_formula(pass, rows.count),
       steps, data<float>(pass.scale_gradient), data<float>(pass.shift_gradient),
       rows, data<Value>(pass.input_gradient));

@@ -19,7 +19,7 @@ bool has_norm_rows(const at::Tensor& input);
 // The same for a convolution's output that is not there yet.
 bool has_norm_rows(int64_t channels, at::ScalarType type);
 
-// Room for NormForward::kept: a bit per value, a byte for 16 of the input's.
+// Room for NormForward::kept: a bit per value, a byte per pack of 16 bytes.
 at::Tensor empty_kept(const at::Tensor& input);
 
 // Without a trace if only running averages are used and nothing goes back.

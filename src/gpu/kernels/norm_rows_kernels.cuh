@@ -28,15 +28,41 @@ struct Rows {
   __device__ int64_t begin() const { return blockIdx.y * count * channels; }
 };
 
-// Calls work(pack's place) for the thread's pack of every row.
-template <class Work>
-__device__ void each_row(const Rows& rows, const Work& work) {
+// Rows that a thread asks for before it waits for the first of them.
+constexpr int kRowsAhead = 4;
+
+// Calls work(read(place), place) for the thread's pack of every row, in their
+// order. What work() writes must not be what another thread reads.
+template <class Read, class Work>
+__device__ void each_row(const Rows& rows, const Read& read, const Work& work) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * rows.abreast;
+  const int64_t stride = step * rows.packs;
   int64_t row = static_cast<int64_t>(blockIdx.x) * rows.abreast +
                 threadIdx.x / rows.packs;
-  for (; row < rows.count; row += step)
-    work(row * rows.packs + threadIdx.x % rows.packs);
+  int64_t place = row * rows.packs + threadIdx.x % rows.packs;
+  for (; row + (kRowsAhead - 1) * step < rows.count;
+       row += kRowsAhead * step, place += kRowsAhead * stride) {
+    decltype(read(place)) found[kRowsAhead];
+#pragma unroll
+    for (int k = 0; k < kRowsAhead; ++k)
+      found[k] = read(place + k * stride);
+#pragma unroll
+    for (int k = 0; k < kRowsAhead; ++k)
+      work(found[k], place + k * stride);
+  }
+  for (; row < rows.count; row += step, place += stride)
+    work(read(place), place);
 }
+
+// A vector's numbers for the thread's channels.
+template <int kSize>
+struct ChannelNumbers {
+  __device__ ChannelNumbers(const float* vector, const Rows& rows) {
+    for (int i = 0; i < kSize; ++i)
+      values[i] = vector[threadIdx.x % rows.packs * kSize + i];
+  }
+  float values[kSize];
+};
 
 // Adds up what the block's threads have for the same channels:
 // [2, channels] at `sums`.
@@ -103,13 +129,13 @@ template <class Value>
 __global__ void sum_inputs(const Value* input, const float* running_mean,
                            LaneSteps steps, Rows rows, float* sums) {
   constexpr int kSize = Pack<Value>::kSize;
-  const int channel = threadIdx.x % rows.packs * kSize;
   input += rows.begin();
-  running_mean += blockIdx.y * steps.running;
+  const ChannelNumbers<kSize> mean(running_mean + blockIdx.y * steps.running,
+                                   rows);
   PackSums<kSize> mine;
-  each_row(rows, [&](int64_t place) {
-    add_input(read_pack(input, place), running_mean + channel, mine);
-  });
+  each_row(
+      rows, [&](int64_t place) { return read_pack(input, place); },
+      [&](const Pack<Value>& x, int64_t) { add_input(x, mean.values, mine); });
   write_block_sums(mine, rows, sums_of_block(sums, rows));
 }
 
@@ -128,6 +154,18 @@ __global__ void trace_running(int channels, Statistics found, LaneSteps steps) {
   if (c >= channels) return;
   found.used_mean[c] = found.own_mean[c] = found.running_mean[c];
   found.inverse_std[c] = inverse_std_of(found.running_var[c]);
+}
+
+// Of one place: the layer's input, and the residual or what came back.
+template <class Value>
+struct TwoPacks {
+  Pack<Value> input, other;
+};
+
+template <class Value>
+__device__ TwoPacks<Value> input_and(const Incoming<Value>& incoming,
+                                     const Value* input, int64_t place) {
+  return {read_pack(input, place), let_through(incoming, place)};
 }
 
 struct Formula {
@@ -158,12 +196,18 @@ __global__ void normalise(const Value* input, Formula formula, LaneSteps steps,
                    formula.scale[affine + c] * inverse_std,
                    formula.shift[affine + c]};
   }
-  each_row(rows, [&](int64_t place) {
-    const auto x = read_pack(input, place);
-    Pack<Value> residual;
-    if (after.residual != nullptr) residual = read_pack(after.residual, place);
-    write_normalised(x, residual, channels, after, place);
-  });
+  each_row(
+      rows,
+      [&](int64_t place) {
+        TwoPacks<Value> found;
+        found.input = read_pack(input, place);
+        if (after.residual != nullptr)
+          found.other = read_pack(after.residual, place);
+        return found;
+      },
+      [&](const TwoPacks<Value>& found, int64_t place) {
+        write_normalised(found.input, found.other, channels, after, place);
+      });
 }
 
 // Writes the residual's gradient on the way.
@@ -172,19 +216,18 @@ __global__ void sum_gradients(Incoming<Value> incoming, const Value* input,
                               const float* mean, LaneSteps steps, Rows rows,
                               Value* residual_gradient, float* sums) {
   constexpr int kSize = Pack<Value>::kSize;
-  const int channel = threadIdx.x % rows.packs * kSize;
   incoming = shifted(incoming, rows.begin());
   input += rows.begin();
-  mean += blockIdx.y * steps.trace;
+  const ChannelNumbers<kSize> means(mean + blockIdx.y * steps.trace, rows);
   if (residual_gradient != nullptr) residual_gradient += rows.begin();
   PackSums<kSize> mine;
-  each_row(rows, [&](int64_t place) {
-    const auto x = read_pack(input, place);
-    const auto values = let_through(incoming, place);
-    add_gradient(values, x, mean + channel, mine);
-    if (residual_gradient != nullptr)
-      write_pack(values, residual_gradient, place);
-  });
+  each_row(
+      rows, [&](int64_t place) { return input_and(incoming, input, place); },
+      [&](const TwoPacks<Value>& found, int64_t place) {
+        add_gradient(found.other, found.input, means.values, mine);
+        if (residual_gradient != nullptr)
+          write_pack(found.other, residual_gradient, place);
+      });
   write_block_sums(mine, rows, sums_of_block(sums, rows));
 }
 
@@ -223,11 +266,12 @@ __global__ void propagate(Incoming<Value> incoming, const Value* input,
     channels[i] =
         back_channel(formula, c, {scale_gradient[c], shift_gradient[c]});
   }
-  each_row(rows, [&](int64_t place) {
-    const auto x = read_pack(input, place);
-    const auto values = let_through(incoming, place);
-    write_pack(propagated(values, x, channels), input_gradient, place);
-  });
+  each_row(
+      rows, [&](int64_t place) { return input_and(incoming, input, place); },
+      [&](const TwoPacks<Value>& found, int64_t place) {
+        write_pack(propagated(found.other, found.input, channels),
+                   input_gradient, place);
+      });
 }
 
 }  // namespace sotta::norm_rows

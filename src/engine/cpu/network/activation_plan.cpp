@@ -197,10 +197,114 @@ class Planner {
   std::vector<bool> recomputed_;  // [blocks]
 };
 
+// Networks with pre-activation.
+class PreActivationPlanner {
+ public:
+  PreActivationPlanner(const LayerSizes& sizes, bool low_memory,
+                       ActivationPlan& plan)
+      : sizes_(sizes),
+        low_memory_(low_memory),
+        steps_{static_cast<int64_t>(sizes.blocks.size())},
+        plan_(plan) {}
+
+  void run() {
+    const size_t blocks = sizes_.blocks.size();
+    plan_.pre_norm.resize(sizes_.norms.size());
+    plan_.recompute_inputs.resize(blocks);
+    plan_.gradients.resize(blocks + 1);
+    plan_.inner_gradients.resize(blocks + 1);
+    place_gradients();
+    plan_.pre_norm[sizes_.stem] = place(sizes_.stem, {{0, steps_.inference()}});
+    for (size_t i = 0; i < blocks; ++i)
+      place_block(i);
+    place_inner_gradients();
+    plan_.inference = memory_.place(inference_size(),
+                                    {{steps_.inference(), steps_.inference()}});
+    plan_.size = memory_.size();
+  }
+
+ private:
+  int64_t place(size_t norm, const Lifetimes& lifetimes) {
+    return memory_.place(sizes_.norms[norm].image_size(), lifetimes);
+  }
+  // The norm layer that reads a block's input, or the network's output.
+  size_t reader(size_t block) const {
+    return block > 0 ? sizes_.blocks[block - 1].end() : sizes_.stem;
+  }
+
+  // A residual stream without a convolution shares one array.
+  void place_gradients() {
+    const size_t blocks = sizes_.blocks.size();
+    for (size_t i = blocks + 1; i-- > 0;) {
+      if (i < blocks && !sizes_.blocks[i].shortcut) {
+        plan_.gradients[i] = plan_.gradients[i + 1];
+        continue;
+      }
+      size_t first = i;
+      while (first > 0 && !sizes_.blocks[first - 1].shortcut)
+        --first;
+      const int64_t begin =
+          i == blocks ? steps_.recompute(blocks - 1) : steps_.backward(i);
+      const int64_t end =
+          first > 0 ? steps_.backward(first - 1) : steps_.images();
+      plan_.gradients[i] = place(reader(i), {{begin, end}});
+    }
+  }
+
+  void place_block(size_t index) {
+    const LayerSizes::Block& block = sizes_.blocks[index];
+    const int64_t forward = steps_.forward(index);
+    const int64_t backward = steps_.backward(index);
+    const Lifetimes kept = {{forward, backward}};
+    const Lifetimes twice = {{forward, forward},
+                             {steps_.recompute(index), backward}};
+    plan_.pre_norm[block.path[0]] =
+        place(block.path[0], low_memory_ ? twice : kept);
+    plan_.pre_norm[block.end()] = place(block.end(), kept);
+    if (low_memory_)
+      plan_.recompute_inputs[index] = plan_.pre_norm[reader(index)];
+  }
+
+  // Behind the norm layer at a block's input: from the block's backward pass to
+  // that of the block before, which reads it first.
+  void place_inner_gradients() {
+    const size_t blocks = sizes_.blocks.size();
+    for (size_t i = 0; i <= blocks; ++i) {
+      const int64_t begin =
+          i == blocks ? steps_.recompute(blocks - 1) : steps_.backward(i);
+      const int64_t end = i > 0 ? steps_.backward(i - 1) : steps_.images();
+      plan_.inner_gradients[i].push_back(place(reader(i), {{begin, end}}));
+      if (i < blocks)
+        plan_.inner_gradients[i].push_back(
+            place(sizes_.blocks[i].path[0],
+                  {{steps_.recompute(i), steps_.backward(i)}}));
+    }
+  }
+
+  // A block's input, its output and its inside.
+  int64_t inference_size() const {
+    int64_t stream = 0, inner = 0;
+    for (size_t i = 0; i <= sizes_.blocks.size(); ++i)
+      stream = std::max(stream, sizes_.norms[reader(i)].image_size());
+    for (const auto& block : sizes_.blocks)
+      inner = std::max(inner, sizes_.norms[block.path[0]].image_size());
+    return 2 * stream + inner;
+  }
+
+  const LayerSizes& sizes_;
+  bool low_memory_;
+  Steps steps_;
+  ActivationPlan& plan_;
+  MemoryPlan memory_;
+};
+
 }  // namespace
 
 ActivationPlan::ActivationPlan(const LayerSizes& sizes, bool low_memory) {
-  Planner(sizes, low_memory, *this).run();
+  if (sizes.pre_activation)
+    PreActivationPlanner(sizes, low_memory, *this).run();
+  else
+    Planner(sizes, low_memory, *this).run();
 }
 
 }  // namespace sotta::engine

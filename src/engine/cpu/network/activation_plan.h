@@ -23,6 +23,10 @@ struct LayerSizes {
   std::vector<Block> blocks;
   ActivationShape pooled;  // the max-pooled stem output; empty: not pooled
   ActivationShape images;  // in NCHW16c; empty: the stem reads them as NCHW
+
+  // The end of a block, and the stem, are inputs of the next block's first norm
+  // layer; see NetworkLayout.
+  bool pre_activation = false;
 };
 
 // Where the activations and gradients of a pass lie: offsets in one arena, in
@@ -50,6 +54,11 @@ struct LayerSizes {
 //   block 1, end                 ====================
 //   block inputs            ===============
 //   their gradients                        =============================
+//
+// With pre-activation the inputs of blocks are norm layers' inputs, which are
+// all kept; low memory drops and recomputes the inside of every block. A
+// block's inner gradients are those behind its norm layers: of the first, at
+// the block's input, and of the second.
 struct ActivationPlan {
   ActivationPlan(const LayerSizes& sizes, bool low_memory);
 

@@ -64,6 +64,7 @@ Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
       stem_{layout.stem.shape, layout.stem.norm, nullptr, nullptr},
       max_pools_(layout.has_max_pool),
       low_memory_(low_memory),
+      pre_activation_(layout.pre_activation),
       pool_(std::make_unique<WorkerPool>()) {
   const float* stem = weights_of(layout.stem);
   if (layout.stem.shape.stride > 1)
@@ -78,6 +79,7 @@ std::unique_ptr<Workspace> Network::make_workspace(int64_t images,
                                                    int64_t height,
                                                    int64_t width) const {
   LayerSizes sizes;
+  sizes.pre_activation = pre_activation_;
   sizes.norms.resize(norms_.size());
   std::vector<DirectLayer::Geometry> geometry(norms_.size());
   const auto add = [&](const Conv& conv, const ActivationShape& input) {

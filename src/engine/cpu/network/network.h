@@ -52,6 +52,10 @@ struct NetworkGradients {
 // memory not even all of these; from them the backward pass recomputes what it
 // needs: an activation is max(factor * pre_norm + offset, 0) again.
 //
+// With pre-activation (wide residual networks) a norm layer's input is the
+// output of a convolution or a residual sum: the sums are kept, all of them,
+// and prologues apply the norm layers; see pre_activation_forward.cpp.
+//
 // Const methods may run at once from several threads, each with a workspace of
 // its own.
 class Network {
@@ -77,6 +81,9 @@ class Network {
 
   int64_t features() const { return features_; }
 
+  // Whether infer() takes several lanes.
+  bool has_lanes() const { return !pre_activation_; }
+
  private:
   // A convolution and its norm layer. `winograd` or `direct` runs it; neither
   // does if it is a shortcut fused with the block's first convolution.
@@ -93,13 +100,28 @@ class Network {
     size_t end() const { return path.back().norm; }
     bool has_fused_shortcut() const { return shortcut && !shortcut->direct; }
   };
-  class PassContext;  // pass_context.h
+  class PassContext;      // pass_context.h
+  class ForwardContext;   // forward_context.h
+  class BackwardContext;  // backward_context.h
   class ForwardPass;
   class BackwardPass;
+  class PreActivationForward;  // pre_activation_forward.cpp
+  class PreActivationBackward;
 
   static Conv make_conv(const ConvNormLayout& layout,
                         const float* fused_shortcut, bool low_memory);
   static Block make_block(const BlockLayout& layout, bool low_memory);
+
+  // The same of networks with pre-activation.
+  void infer_pre_activation(const NetworkInput& input, int64_t threads,
+                            Workspace& space, float* features) const;
+  void forward_pre_activation(const NetworkInput& input, int64_t threads,
+                              Workspace& space, float* features) const;
+  void backward_pre_activation(const NetworkInput& input, int64_t threads,
+                               Workspace& space,
+                               const NetworkGradients& gradients) const;
+  void recompute_pre_activation(const NetworkInput& input, int64_t threads,
+                                Workspace& space, size_t block) const;
 
   KernelContext kernel_context(int64_t threads, Workspace& space) const;
 
@@ -115,6 +137,7 @@ class Network {
   std::unique_ptr<StemLayer> stride1_stem_;  // runs a stem of stride 1
   bool max_pools_;
   bool low_memory_;
+  bool pre_activation_;
   std::vector<Block> blocks_;
   std::unique_ptr<WorkerPool> pool_;
 };

@@ -5,12 +5,13 @@
 
 #include "engine/cpu/activation_shape.h"
 #include "models/resnet.h"
+#include "models/wide_resnet.h"
 
 namespace sotta::engine {
 namespace {
 
 bool covered(const ResNetSpec& spec) {
-  if (spec.channels > kChannelBlock) return false;
+  if (spec.channels > kChannelBlock || spec.groups > 0) return false;
   for (const int64_t width : spec.widths)
     if (width % kChannelBlock != 0) return false;
   for (const int64_t blocks : spec.blocks)
@@ -61,15 +62,54 @@ class Reader {
   std::map<std::string, size_t> norms_;
 };
 
+bool covered(const WideResNetPlan& plan) {
+  for (const NormLayer& norm : plan.norms)
+    if (norm.channels % kChannelBlock != 0) return false;
+  return plan.body[plan.stem].shape[1] <= kChannelBlock;
+}
+
+// The layers of a network with pre-activation.
+NetworkLayout read_wide_resnet(const Classifier& model,
+                               const WideResNetPlan& plan) {
+  const auto tensors = model.named_tensors(model.source());
+  const auto layer = [&](size_t conv, size_t norm, int64_t stride) {
+    const at::Tensor weights = tensors.at(plan.body[conv].name).contiguous();
+    return ConvNormLayout{
+        {weights.size(1), weights.size(0), weights.size(2), stride},
+        weights,
+        norm};
+  };
+  NetworkLayout layout;
+  layout.pre_activation = true;
+  layout.stem = layer(plan.stem, plan.blocks[0].norm1, 1);
+  for (size_t i = 0; i < plan.blocks.size(); ++i) {
+    const PreActivationBlock& block = plan.blocks[i];
+    const bool last = i + 1 == plan.blocks.size();
+    const size_t behind = last ? plan.last_norm : plan.blocks[i + 1].norm1;
+    BlockLayout& read = layout.blocks.emplace_back();
+    read.path = {layer(block.conv1, block.norm2, block.stride),
+                 layer(block.conv2, behind, 1)};
+    if (block.has_shortcut_conv)
+      read.shortcut = layer(block.shortcut, behind, block.stride);
+  }
+  layout.classifier_weight = tensors.at("fc.weight");
+  layout.classifier_bias = tensors.at("fc.bias");
+  return layout;
+}
+
 }  // namespace
 
 std::optional<NetworkLayout> read_layout(const Classifier& model) {
   const ModelState& source = model.source();
-  const ResNetSpec* spec = resnet_spec(model);
-  if (!spec || !covered(*spec) || !source.body.is_cpu() ||
-      source.body.scalar_type() != at::kFloat ||
+  if (!source.body.is_cpu() || source.body.scalar_type() != at::kFloat ||
       model.device_settings().precision != Precision::kFloat32)
     return std::nullopt;
+  if (const WideResNetPlan* plan = wide_resnet_plan(model))
+    return covered(*plan)
+               ? std::optional<NetworkLayout>(read_wide_resnet(model, *plan))
+               : std::nullopt;
+  const ResNetSpec* spec = resnet_spec(model);
+  if (!spec || !covered(*spec)) return std::nullopt;
 
   const Reader reader(model);
   NetworkLayout layout;

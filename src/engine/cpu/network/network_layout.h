@@ -26,8 +26,14 @@ struct BlockLayout {
   std::optional<ConvNormLayout> shortcut;
 };
 
-// A residual network of basic or bottleneck blocks.
+// A residual network of basic or bottleneck blocks, or one with
+// pre-activation. There the norm layer behind a convolution is the one that
+// reads its result: behind the stem and a block's last convolution, with the
+// residual sum added, the next block's first, or the network's last. A shortcut
+// has no norm layer; its `norm` is that of the block's end, whose input it adds
+// to.
 struct NetworkLayout {
+  bool pre_activation = false;
   ConvNormLayout stem;
   bool has_max_pool = false;  // behind the stem, as for ImageNet
   std::vector<BlockLayout> blocks;

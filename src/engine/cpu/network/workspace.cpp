@@ -26,6 +26,7 @@ Workspace::Workspace(const LayerSizes& sizes, bool low_memory, int64_t images,
       block_offset(most_channels(sizes)) {
   for (const ActivationShape& shape : sizes.norms)
     norms.emplace_back(shape.channels);
+  if (sizes.pre_activation) return;  // its ReLUs' signs are computed again
   for (const auto& block : sizes.blocks)
     relu_masks.emplace_back(images * sizes.norms[block.end()].image_size() /
                                 kChannelBlock * kMaskBytes +

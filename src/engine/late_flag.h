@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <ATen/core/Tensor.h>
 
 namespace sotta {
@@ -10,6 +12,11 @@ namespace sotta {
 // told apart on the host, no flag is ever seen set.
 class LateFlag {
  public:
+  // For a loop that ends when the flag is seen set, and after so many
+  // iterations at the latest. A CUDA graph does them all: throws
+  // Error(kInvalid) while one is captured if they are too many for that.
+  explicit LateFlag(int64_t iterations);
+
   // Asks for a copy of `flag`, one bool, and reads the last that has arrived:
   // on a CPU this one.
   bool seen_set(const at::Tensor& flag);

@@ -1,10 +1,22 @@
-#include "gpu/late_flag.h"
+#include "engine/late_flag.h"
+
+#include <string>
 
 #include <ATen/ops/zeros.h>
+
+#include "sotta/core/error.h"
 
 #include "gpu/cuda_graph.h"
 
 namespace sotta {
+
+LateFlag::LateFlag(int64_t iterations) {
+  constexpr int64_t kMostCaptured = 128;
+  require(!CudaGraph::is_capturing() || iterations <= kMostCaptured,
+          "iterations",
+          "expected at most " + std::to_string(kMostCaptured) +
+              " for a CUDA graph, got " + std::to_string(iterations));
+}
 
 // LibTorch keeps pinned memory until all copies into it are done, also when
 // this object is gone.

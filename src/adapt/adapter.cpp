@@ -216,9 +216,14 @@ void Adapter::act_on(const std::string& trouble, const Snapshot& before,
 
 Prediction Adapter::predict(const at::Tensor& images) const {
   const DeviceWork at_work(device());
+  return classify(predict_logits(images));
+}
+
+at::Tensor Adapter::predict_logits(const at::Tensor& images) const {
+  const DeviceWork at_work(device());
   check(images);
   check_range(images);
-  return classify(method_->predict(images));
+  return method_->predict(images);
 }
 
 Snapshot Adapter::snapshot() const {

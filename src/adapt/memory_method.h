@@ -26,6 +26,7 @@ class MemoryMethod : public Method {
   UpdateReport update() override;
   void drop_window(int64_t next) override { memory_.go_on_at(next); }
   std::vector<int64_t> memory_samples() const override;
+  at::Tensor memory_images() const override { return memory_.copy_images(); }
   ModelState state() const override { return state_; }
 
  protected:

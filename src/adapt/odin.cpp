@@ -141,6 +141,7 @@ class OdinScreen : public Method {
   }
 
   std::vector<int64_t> memory_samples() const override { return places_.all(); }
+  at::Tensor memory_images() const override { return method_->memory_images(); }
 
   void exchange(StateArchive& archive) override {
     method_->exchange(archive);

@@ -45,28 +45,44 @@ void check_form(const std::string& name, const at::Tensor& stored,
            form_text(stored.scalar_type(), stored.sizes()));
 }
 
-}  // namespace
-
-void write_snapshot(const std::filesystem::path& file,
-                    const Snapshot& snapshot) {
+TensorFile to_file(const Snapshot& snapshot) {
   TensorFile content;
   content.metadata["method"] = snapshot.method;
   for (const auto& [name, tensor] : snapshot.tensors)
     content.tensors[name] = to_array(tensor);
-  write_safetensors(file, content);
+  return content;
 }
 
-Snapshot read_snapshot(const std::filesystem::path& file) {
-  const TensorFile content = read_safetensors(file);
+Snapshot from_file(const TensorFile& content, const std::string& subject) {
   Snapshot snapshot;
   const auto method = content.metadata.find("method");
   if (method == content.metadata.end())
-    fail(ErrorKind::kBadFormat, file.string(),
+    fail(ErrorKind::kBadFormat, subject,
          "expected a snapshot, found no \"method\" in its metadata");
   snapshot.method = method->second;
   for (const auto& [name, array] : content.tensors)
     snapshot.tensors[name] = to_tensor(array).clone();
   return snapshot;
+}
+
+}  // namespace
+
+void write_snapshot(const std::filesystem::path& file,
+                    const Snapshot& snapshot) {
+  write_safetensors(file, to_file(snapshot));
+}
+
+Snapshot read_snapshot(const std::filesystem::path& file) {
+  return from_file(read_safetensors(file), file.string());
+}
+
+std::string snapshot_bytes(const Snapshot& snapshot) {
+  return safetensors_bytes(to_file(snapshot), "snapshot");
+}
+
+Snapshot parse_snapshot(std::string_view bytes, const std::string& subject) {
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+  return from_file(parse_safetensors(data, bytes.size(), subject), subject);
 }
 
 StateArchive StateArchive::into(Snapshot& snapshot) {

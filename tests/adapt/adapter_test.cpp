@@ -434,8 +434,19 @@ std::unique_ptr<Adapter> with_last_ten(const GuardOptions& guard = {}) {
 TEST(Adapter, SaysWhichSamplesTheMemoryHolds) {
   const auto adapter = with_last_ten();
   EXPECT_TRUE(adapter->memory_samples().empty());
+  EXPECT_FALSE(adapter->memory_images().defined());
   after_stream(*adapter, 5, 40);
   EXPECT_EQ(adapter->memory_samples(), counting(10, 30));
+  EXPECT_TRUE(adapter->memory_images().equal(golden_stream().slice(0, 30, 40)));
+}
+
+TEST(Adapter, LogitsArePredictedAsLabelsAre) {
+  const auto adapter = make("tent");
+  after_stream(*adapter, 16, 32);
+  const at::Tensor images = golden_stream().slice(0, 0, 8);
+  EXPECT_TRUE(classify(adapter->predict_logits(images))
+                  .confidences.equal(adapter->predict(images).confidences));
+  EXPECT_THROW(adapter->predict_logits(images[0]), Error);
 }
 
 TEST(Adapter, ARestoredMemoryHoldsTheSameSamples) {

@@ -82,6 +82,24 @@ TEST(Frozen, TheLastStageIsTheShortestPrefixThatDoesNotHoldEveryLayer) {
             (Trained{1, 1, 0}));
 }
 
+TEST(Frozen, TheLastQuarterOfATransformersBlocksGoesWithItsFinalNorm) {
+  using Trained = std::vector<int64_t>;
+  EXPECT_EQ(
+      trained_layers({"blocks.0.norm1", "blocks.1.norm1", "blocks.5.norm1",
+                      "blocks.6.norm1", "blocks.7.norm1", "norm"}),
+      (Trained{1, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(trained_layers({"encoder.layers.layer_0.ln_1",
+                            "encoder.layers.layer_1.ln_1", "encoder.ln"}),
+            (Trained{1, 0, 0}));
+  // A wide residual network: its last norm layer has a number, but is alone.
+  EXPECT_EQ(trained_layers({"block1.layer.0.bn1", "block1.layer.0.bn2",
+                            "block2.layer.0.bn1", "block3.layer.0.bn1",
+                            "block3.layer.3.bn2", "bn1"}),
+            (Trained{1, 1, 1, 0, 0, 0}));
+  // All would be frozen.
+  EXPECT_EQ(trained_layers({"blocks.0.norm1", "norm"}), (Trained{1, 0}));
+}
+
 TEST(Frozen, ASingleNormLayerIsTrained) {
   EXPECT_EQ(trained_layers({"features.1"}), (std::vector<int64_t>{1}));
 }

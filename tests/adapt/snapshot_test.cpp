@@ -265,6 +265,17 @@ TEST(Snapshot, WhatASavedStateLeavesOutMayBeMissing) {
   EXPECT_FALSE(state.waiting.defined());
 }
 
+TEST(Snapshot, BytesAreThoseOfTheFile) {
+  const testing::TempDir folder;
+  const Snapshot original = changed().save();
+  write_snapshot(folder / "s.safetensors", original);
+  const std::string bytes = snapshot_bytes(original);
+
+  EXPECT_EQ(bytes, testing::read_bytes(folder / "s.safetensors"));
+  EXPECT_EQ(snapshot_bytes(parse_snapshot(bytes, "bytes")), bytes);
+  EXPECT_THROW(parse_snapshot(bytes.substr(0, 20), "bytes"), Error);
+}
+
 TEST(Snapshot, AFileKeepsTheMethodAndNamesItselfIfItHasNone) {
   const testing::TempDir folder;
   write_snapshot(folder / "s.safetensors", changed().save());

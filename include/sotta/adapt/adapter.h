@@ -93,6 +93,7 @@ class Adapter {
   // What the network predicts now, before an update that is due. Changes
   // nothing.
   Prediction predict(const at::Tensor& images) const;
+  at::Tensor predict_logits(const at::Tensor& images) const;  // [N, K]
 
   // The whole state with the guards' history, at any moment, and back:
   // restored into an adapter with the same network and options, it continues
@@ -144,6 +145,7 @@ class Adapter {
   std::vector<int64_t> memory_samples() const {
     return method_->memory_samples();
   }
+  at::Tensor memory_images() const { return method_->memory_images(); }
 
  private:
   class Guard;

@@ -108,6 +108,10 @@ class Method {
   // method without a memory.
   virtual std::vector<int64_t> memory_samples() const { return {}; }
 
+  // Their images [n, C, H, W], for people to look at; undefined if there are
+  // none.
+  virtual at::Tensor memory_images() const { return {}; }
+
   // Names every value that changes; see StateArchive. When it saves it changes
   // nothing; between observe() of a window's last part and update() it saves
   // the window's images.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -26,6 +27,10 @@ struct Snapshot {
 void write_snapshot(const std::filesystem::path& file,
                     const Snapshot& snapshot);
 Snapshot read_snapshot(const std::filesystem::path& file);
+
+// The bytes of such a file, and from them; messages name `subject`.
+std::string snapshot_bytes(const Snapshot& snapshot);
+Snapshot parse_snapshot(std::string_view bytes, const std::string& subject);
 
 // Carries a method's state into a snapshot or out of one. The method lists its
 // state once, in Method::exchange(), and that list serves both ways.

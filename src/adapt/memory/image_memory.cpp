@@ -84,6 +84,14 @@ at::Tensor ImageMemory::images() {
   return found.narrow(0, capacity_, static_cast<int64_t>(items.size()));
 }
 
+at::Tensor ImageMemory::copy_images() const {
+  if (empty()) return {};
+  const auto items = memory_->items();
+  return placed(items)
+      .narrow(0, capacity_, static_cast<int64_t>(items.size()))
+      .clone();
+}
+
 // All slots with what has arrived in its place, and behind them the images of
 // these items, in their order.
 at::Tensor ImageMemory::placed(const std::vector<MemoryItem>& wanted) const {

@@ -28,6 +28,7 @@ class ImageMemory {
 
   // The kept images [n, C, H, W] in batch order, and what is known of them.
   at::Tensor images();
+  at::Tensor copy_images() const;  // undefined if there are none
   std::vector<MemoryItem> items() const { return memory_->items(); }
   bool empty() const { return memory_->items().empty(); }
   void clear() { memory_->set_items({}); }

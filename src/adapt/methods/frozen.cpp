@@ -1,6 +1,8 @@
 #include "adapt/methods/frozen.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <ATen/ops/ones_like.h>
@@ -29,6 +31,76 @@ std::string last_stage(const std::vector<NormLayer>& layers) {
   return last;
 }
 
+// The first number in a name, and what comes before it.
+struct Block {
+  std::string prefix;
+  int64_t number;
+};
+std::optional<Block> block_of(const std::string& name) {
+  const char* const digits = "0123456789";
+  const size_t begin = name.find_first_of(digits);
+  if (begin == std::string::npos) return std::nullopt;
+  const size_t end = name.find_first_not_of(digits, begin);
+  const std::string number = name.substr(begin, end - begin);
+  if (number.size() > 9) return std::nullopt;
+  return Block{name.substr(0, begin), std::stoll(number)};
+}
+
+// Whether a layer's number tells it from others that are named alike.
+bool is_numbered(const std::vector<NormLayer>& layers, const NormLayer& layer) {
+  const auto block = block_of(layer.name);
+  return block && std::any_of(layers.begin(), layers.end(), [&](const auto& l) {
+           const auto other = block_of(l.name);
+           return l.name != layer.name && other &&
+                  other->prefix == block->prefix;
+         });
+}
+
+// The last quarter of the blocks that are numbered as the last one is.
+void add_last_blocks(const std::vector<NormLayer>& layers,
+                     std::vector<bool>& found) {
+  std::optional<Block> last;
+  for (const auto& layer : layers)
+    if (const auto block = block_of(layer.name);
+        block && is_numbered(layers, layer))
+      if (!last || last->prefix != block->prefix ||
+          last->number < block->number)
+        last = block;
+  if (!last) return;
+  const int64_t quarter = std::max<int64_t>(1, (last->number + 1) / 4);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const auto block = block_of(layers[i].name);
+    if (block && block->prefix == last->prefix &&
+        block->number > last->number - quarter)
+      found[i] = true;
+  }
+}
+
+// A single norm layer without a number of its own, at the end of transformers
+// and of wide residual networks, is no stage: the last blocks go with it.
+std::vector<bool> find_last_stage(const std::vector<NormLayer>& layers) {
+  const std::string stage = last_stage(layers);
+  std::vector<bool> found;
+  for (const auto& layer : layers)
+    found.push_back(lies_in(layer, stage));
+  if (std::count(found.begin(), found.end(), true) > 1 ||
+      is_numbered(layers, layers.back()))
+    return found;
+  std::vector<bool> with_blocks = found;
+  add_last_blocks(layers, with_blocks);
+  const bool is_all = std::find(with_blocks.begin(), with_blocks.end(),
+                                false) == with_blocks.end();
+  return is_all ? found : with_blocks;
+}
+
+std::vector<bool> find_named(const std::vector<NormLayer>& layers,
+                             const std::string& part) {
+  std::vector<bool> found;
+  for (const auto& layer : layers)
+    found.push_back(layer.name.find(part) != std::string::npos);
+  return found;
+}
+
 }  // namespace
 
 at::Tensor trainable_mask(const Classifier& model, const std::string& frozen) {
@@ -36,21 +108,17 @@ at::Tensor trainable_mask(const Classifier& model, const std::string& frozen) {
   const bool automatic = frozen == "auto";
   if (frozen.empty() || (automatic && layers.size() == 1)) return {};
 
-  at::Tensor mask = at::ones_like(model.source().affine);
-  const std::string pattern = automatic ? last_stage(layers) : frozen;
-  size_t matches = 0;
-  for (const auto& layer : layers) {
-    const bool match = automatic
-                           ? lies_in(layer, pattern)
-                           : layer.name.find(pattern) != std::string::npos;
-    if (!match) continue;
-    mask.narrow(0, 2 * layer.offset, 2 * layer.channels).zero_();
-    ++matches;
-  }
+  const auto is_frozen =
+      automatic ? find_last_stage(layers) : find_named(layers, frozen);
+  const auto matches = std::count(is_frozen.begin(), is_frozen.end(), true);
   require(matches > 0, "frozen",
-          "no norm layer's name contains \"" + pattern + "\"");
-  require(matches < layers.size(), "frozen",
-          "\"" + pattern + "\" freezes every norm layer");
+          "no norm layer's name contains \"" + frozen + "\"");
+  require(static_cast<size_t>(matches) < layers.size(), "frozen",
+          "\"" + frozen + "\" freezes every norm layer");
+  at::Tensor mask = at::ones_like(model.source().affine);
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (is_frozen[i])
+      mask.narrow(0, 2 * layers[i].offset, 2 * layers[i].channels).zero_();
   return mask;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -15,9 +14,8 @@
 
 #include "adapt/answer.h"
 #include "core/checks.h"
+#include "engine/late_flag.h"
 #include "engine/recurring_work.h"
-#include "gpu/cuda_graph.h"
-#include "gpu/late_flag.h"
 #include "nn/exact_product.h"
 
 namespace sotta {
@@ -25,9 +23,6 @@ namespace {
 
 // How often to ask whether the assignment has settled.
 constexpr int64_t kIterationsPerCheck = 8;
-
-// A CUDA graph cannot ask, and does all iterations: too slow if they are many.
-constexpr int64_t kMostCapturedIterations = 128;
 
 // Keeps logarithms of assignments finite.
 constexpr double kSmallest = 1e-20;
@@ -81,6 +76,10 @@ at::Tensor lame_logits(const at::Tensor& logits, const at::Tensor& features,
 
 at::Tensor neighbour_matrix(const at::Tensor& features,
                             const LameOptions& options) {
+  if (!features.defined())
+    fail(ErrorKind::kUnsupported, "lame",
+         "compares inputs of the last linear layer, and this network does not "
+         "end in one");
   const int64_t count = std::min(options.neighbours, features.size(0) - 1);
   at::Tensor compared = features;
   if (options.normalise_features)
@@ -97,16 +96,10 @@ at::Tensor neighbour_matrix(const at::Tensor& features,
 at::Tensor laplacian_assignment(const at::Tensor& logits,
                                 const at::Tensor& neighbours,
                                 const LameOptions& options) {
-  require(!CudaGraph::is_capturing() ||
-              options.max_iterations <= kMostCapturedIterations,
-          "max_iterations",
-          "expected at most " + std::to_string(kMostCapturedIterations) +
-              " for a CUDA graph, got " +
-              std::to_string(options.max_iterations));
   const at::Tensor unary = -(logits.softmax(1) + 1e-10).log();
   at::Tensor assignment = (-unary).softmax(1);
   at::Tensor settled = at::zeros({}, logits.options().dtype(at::kBool));
-  LateFlag settled_here;
+  LateFlag settled_here(options.max_iterations);
   at::Tensor old_energy;
   for (int64_t i = 0; i < options.max_iterations; ++i) {
     const at::Tensor pairwise =

@@ -65,8 +65,7 @@ at::Tensor neighbour_matrix(const at::Tensor& features,
 
 // Y [N, K]: class probabilities that agree with the logits [N, K] and with the
 // neighbours'. Does not wait for a GPU, which may then iterate on in vain after
-// it has settled. While a CUDA graph is captured it throws Error(kInvalid) for
-// many iterations.
+// it has settled (LateFlag).
 at::Tensor laplacian_assignment(const at::Tensor& logits,
                                 const at::Tensor& neighbours,
                                 const LameOptions& options);

@@ -94,14 +94,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* data, size_t size) {
-  const auto* begin = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t written = ::write(descriptor_, begin, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_to_write(path_, errno);
-    begin += written;
-    size -= static_cast<size_t>(written);
-  }
+  if (!write_all(descriptor_, data, size)) fail_to_write(path_, errno);
 }
 
 void AtomicFile::commit_durably() {
@@ -118,10 +111,46 @@ void AtomicFile::commit() {
   temporary_.clear();
 }
 
+bool write_all(int descriptor, const void* data, size_t size) {
+  const auto* begin = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor, begin, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    begin += written;
+    size -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
 void replace_file(const std::filesystem::path& path, const std::string& text) {
   AtomicFile file(path);
   file.write(text.data(), text.size());
   file.commit();
+}
+
+void make_folder_durably(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  make_folder_durably(folder.parent_path());
+  make_folder(folder);
+  try {
+    sync_folder_of(folder);
+  } catch (...) {
+    std::filesystem::remove(folder, ignored);
+    throw;
+  }
+}
+
+void rename_durably(const std::filesystem::path& from,
+                    const std::filesystem::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail_to_write(from, errno);
+  try {
+    sync_folder_of(from);
+  } catch (...) {
+    ::rename(to.c_str(), from.c_str());
+    throw;
+  }
 }
 
 void sync_file(const std::filesystem::path& path) {

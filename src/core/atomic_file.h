@@ -36,6 +36,20 @@ class AtomicFile {
 // The same for text that is at hand: the file is there whole, or as it was.
 void replace_file(const std::filesystem::path& path, const std::string& text);
 
+// Writes all of it, or gives false with the reason in errno.
+bool write_all(int descriptor, const void* data, size_t size);
+
+// Makes the folder and those above it, if they are not there, and returns when
+// their names have reached the disk. Throws Error(kIo) when the system refuses;
+// the folder is not there then, so that it can be tried again.
+void make_folder_durably(const std::filesystem::path& folder);
+
+// Gives a file or a folder another name in the same folder, and returns when
+// that has reached the disk. Throws Error(kIo) when the system refuses; it has
+// its old name then.
+void rename_durably(const std::filesystem::path& from,
+                    const std::filesystem::path& to);
+
 // For files that grow line by line: returns when what was written to the file,
 // and its name, have reached the disk. Does nothing for what is no regular
 // file, such as a pipe. Throws Error(kIo) when the system refuses.

@@ -17,8 +17,9 @@
 #include "sotta/core/error.h"
 #include "sotta/core/threads.h"
 
-#include "data/sets/catalog.h"
 #include "engine/lane_group.h"
+#include "eval/run_cell.h"
+#include "eval/side_by_side.h"
 #include "gpu/device_queue.h"
 #include "gpu/out_of_memory.h"
 #include "record/run_identity.h"
@@ -47,12 +48,6 @@ std::string cell_name(const Cell& cell) {
          ", seed " + std::to_string(stream.seed);
 }
 
-bool same_stream(const Cell& a, const Cell& b) {
-  return a.stream.scenario == b.stream.scenario &&
-         a.stream.corruptions == b.stream.corruptions &&
-         a.stream.seed == b.stream.seed;
-}
-
 // A grid while it runs. What threads share is behind one lock.
 class GridRun {
  public:
@@ -63,7 +58,7 @@ class GridRun {
   // Opens everything, and sorts out what is recorded already.
   void prepare(const std::vector<Cell>& cells) {
     std::set<std::string> rows;
-    for (const Cell& cell : cells) {
+    for (const Cell& cell : gather_alike(cells, bench_.options().lanes)) {
       const RunRecord record = bench_.describe(cell);
       if (rows.insert(row_name(record)).second) bench_.check(cell);
       const std::string identity = run_identity(record);
@@ -74,7 +69,6 @@ class GridRun {
       else
         pending_.push_back({cell, identity});
     }
-    gather_alike();
     count_those_of_grid(records_.earlier());
     say_what_is_recorded();
   }
@@ -93,30 +87,6 @@ class GridRun {
   }
 
  private:
-  // Lanes of one method want the same passes. So cells are not taken stream by
-  // stream, but of as many streams as there are lanes method by method.
-  void gather_alike() {
-    const int64_t lanes = bench_.options().lanes;
-    if (lanes == 1) return;
-    std::map<std::string, int64_t> rows;
-    std::vector<std::pair<std::pair<int64_t, int64_t>, PendingCell>> ordered;
-    int64_t streams = 0;
-    for (auto& next : pending_) {
-      if (!ordered.empty() &&
-          !same_stream(ordered.back().second.cell, next.cell))
-        ++streams;
-      const auto row = rows.emplace(next.cell.method + '\n' + next.cell.variant,
-                                    static_cast<int64_t>(rows.size()));
-      ordered.push_back(
-          {{streams / lanes, row.first->second}, std::move(next)});
-    }
-    std::stable_sort(
-        ordered.begin(), ordered.end(),
-        [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (size_t i = 0; i < ordered.size(); ++i)
-      pending_[i] = std::move(ordered[i].second);
-  }
-
   // Other processes may not see this folder.
   void say_what_is_recorded() {
     for (const auto& identity : identities_)
@@ -189,14 +159,14 @@ class GridRun {
       RunResult result;
       explain_out_of_memory(
           "fewer cells side by side or a smaller window need less", [&] {
-            result = run_cell(
-                next.cell, bench_,
-                [&](const Progress& now) {
-                  const std::lock_guard lock(mutex_);
-                  running_[next.identity] = now;
-                  return go_on();
-                },
-                lanes);
+            const auto tell = [&](const Progress& now) {
+              const std::lock_guard lock(mutex_);
+              running_[next.identity] = now;
+              return go_on();
+            };
+            result = lanes == nullptr
+                         ? run_cell(next.cell, bench_, tell)
+                         : run_cell(next.cell, bench_, tell, *lanes);
           });
       if (result.stopped)
         give_back(next.identity);
@@ -323,24 +293,6 @@ std::vector<Cell> shard(const std::vector<Cell>& cells, int64_t i, int64_t n) {
         static_cast<size_t>(i))
       share.push_back(cells[k]);
   return share;
-}
-
-int64_t suitable_lanes(const std::vector<Cell>& cells, at::Device device,
-                       Precision precision, int64_t threads) {
-  constexpr int64_t kFewImages = 16, kLanesOfFew = 16;
-  int64_t lanes = static_cast<int64_t>(cells.size());
-  for (const Cell& cell : cells) {
-    const ImageShape& shape = find_dataset(cell.dataset).shape;
-    const int64_t window = cell.stream.window;
-    lanes = std::min(lanes, most_lanes(window * shape.height * shape.width));
-    if (device.is_cpu())
-      lanes =
-          std::min(lanes, window < kFewImages ? std::max(threads, kLanesOfFew)
-                                              : threads);
-  }
-  const bool share_nothing =
-      device.is_cuda() && precision == Precision::kFloat32;
-  return share_nothing ? 1 : std::max<int64_t>(lanes, 1);
 }
 
 GridOutcome run_grid(const std::vector<Cell>& cells, int64_t jobs,

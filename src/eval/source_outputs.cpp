@@ -84,12 +84,12 @@ SourceOutputs source_outputs(const Classifier& model, const StreamPlan& plan,
     wait_for(device);
     outputs.seconds += watch.seconds();
     logits.push_back(result.logits);
-    features.push_back(result.features);
+    if (result.features.defined()) features.push_back(result.features);
     const auto done = static_cast<int64_t>(logits.size());
     if (progress && !progress({done, plan.windows(), ""})) throw PassStopped();
   }
   outputs.logits = at::cat(logits);
-  outputs.features = at::cat(features);
+  if (!features.empty()) outputs.features = at::cat(features);
   return outputs;
 }
 

@@ -17,7 +17,7 @@ namespace sotta {
 // else (MethodEntry::rule), so one pass serves them all.
 struct SourceOutputs {
   at::Tensor logits;    // [N, K], on the model's device
-  at::Tensor features;  // [N, F]
+  at::Tensor features;  // [N, F], or undefined as in ForwardResult
   double seconds = 0;   // what the pass took
 };
 

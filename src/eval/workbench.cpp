@@ -1,6 +1,7 @@
 #include "sotta/eval/workbench.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -13,9 +14,9 @@
 
 #include "core/checks.h"
 #include "data/sets/catalog.h"
-#include "engine/lane_group.h"
 #include "eval/check_fit.h"
 #include "eval/model_checksum.h"
+#include "eval/run_cell.h"
 #include "eval/shared_cache.h"
 #include "eval/source_images.h"
 #include "eval/source_outputs.h"
@@ -270,20 +271,39 @@ RunTask Workbench::prepare(const Cell& cell, const ProgressCallback& progress) {
   return task;
 }
 
-RunResult run_cell(const Cell& cell, Workbench& bench,
-                   const ProgressCallback& progress, LaneGroup* lanes) {
-  RunTask task;
+namespace {
+
+// None if a stop was asked for.
+std::optional<RunTask> prepared(const Cell& cell, Workbench& bench,
+                                const ProgressCallback& progress) {
   try {
-    task = bench.prepare(cell, progress);
+    return bench.prepare(cell, progress);
   } catch (const PassStopped&) {
-    RunResult nothing;
-    nothing.stopped = true;
-    return nothing;
+    return std::nullopt;
   }
-  if (lanes == nullptr) return run_stream(task, progress);
-  task.context.executor = lanes->make_executor(task.context.model);
-  const LaneGroup::Member member(*lanes);
-  return run_stream(task, progress);
+}
+
+RunResult stopped_run() {
+  RunResult nothing;
+  nothing.stopped = true;
+  return nothing;
+}
+
+}  // namespace
+
+RunResult run_cell(const Cell& cell, Workbench& bench,
+                   const ProgressCallback& progress) {
+  const auto task = prepared(cell, bench, progress);
+  return task ? run_stream(*task, progress) : stopped_run();
+}
+
+RunResult run_cell(const Cell& cell, Workbench& bench,
+                   const ProgressCallback& progress, LaneGroup& lanes) {
+  auto task = prepared(cell, bench, progress);
+  if (!task) return stopped_run();
+  task->context.executor = lanes.make_executor(task->context.model);
+  const LaneGroup::Member member(lanes);
+  return run_stream(*task, progress);
 }
 
 }  // namespace sotta

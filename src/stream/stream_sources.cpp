@@ -93,6 +93,11 @@ class DomainOpener {
         root_(std::move(root)),
         options_(options) {}
 
+  // Of images of one's own, which nobody has published corrupted.
+  DomainOpener(std::shared_ptr<const Dataset> clean,
+               const StreamOptions& options)
+      : options_(options), clean_(std::move(clean)), has_published_(false) {}
+
   StreamDomain open(const std::string& name) {
     if (name == kClean) return {name, clean()};
     CorruptionOptions corruption;
@@ -101,8 +106,9 @@ class DomainOpener {
     corruption.seed = options_.corruption_seed;
     corruption.frost_dir = options_.frost_dir;
     StreamDomain domain{name + "-" + std::to_string(options_.severity), {}};
-    domain.images =
-        open_published_corruption(dataset_, root_, name, options_.severity);
+    if (has_published_)
+      domain.images =
+          open_published_corruption(dataset_, root_, name, options_.severity);
     domain.source = domain.images ? "published" : "made";
     if (!domain.images) domain.images = made(corruption);
     return domain;
@@ -127,6 +133,7 @@ class DomainOpener {
   fs::path root_;
   const StreamOptions& options_;
   std::shared_ptr<const Dataset> clean_;
+  bool has_published_ = true;
 };
 
 }  // namespace
@@ -155,6 +162,21 @@ StreamSources open_sources(const std::string& dataset, const fs::path& root,
     sources.domains.push_back(domains.open(name));
   if (find_scenario(options.scenario).takes_dataset())
     add_foreign(sources, root, options);
+  return sources;
+}
+
+StreamSources make_sources(const std::string& name,
+                           std::shared_ptr<const Dataset> images,
+                           std::shared_ptr<const Dataset> foreign,
+                           const StreamOptions& options) {
+  validate(options);
+  StreamSources sources;
+  sources.name = name;
+  DomainOpener domains(std::move(images), options);
+  for (const std::string& corruption : parse_corruptions(options.corruptions))
+    sources.domains.push_back(domains.open(corruption));
+  sources.foreign = std::move(foreign);
+  sources.foreign_name = sources.foreign ? name + ":foreign" : "";
   return sources;
 }
 

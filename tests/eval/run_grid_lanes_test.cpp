@@ -50,28 +50,5 @@ TEST(RunGridInLanes, RefusesGraphsOfSeveralLanes) {
                [&] { const Workbench bench(options); });
 }
 
-TEST(SuitableLanes, AreAsManyAsThreadsOnACpu) {
-  const TinyBench tiny;
-  Grid grid = tiny.eight_cells();
-  const auto lanes = [&](int64_t threads, at::Device device = at::kCPU,
-                         Precision precision = Precision::kFloat32) {
-    return suitable_lanes(expand(grid), device, precision, threads);
-  };
-  EXPECT_EQ(lanes(1), 1);
-  EXPECT_EQ(lanes(6), 6);
-  EXPECT_EQ(lanes(64), 8);  // no more than cells
-  grid.seeds = {0, 1, 2, 3, 4, 5, 6, 7};
-  grid.stream.window = 1;
-  EXPECT_EQ(lanes(2), 16);
-  EXPECT_EQ(lanes(20), 20);
-  const at::Device gpu(at::kCUDA, 0);
-  grid.stream.window = 64;
-  EXPECT_EQ(lanes(2, gpu, Precision::kTf32), 32);
-  EXPECT_EQ(lanes(2, gpu, Precision::kFloat32), 1);
-  grid.stream.window = 1024;
-  EXPECT_EQ(lanes(2, gpu, Precision::kBfloat16), 2);
-  EXPECT_EQ(lanes(16), 2);
-}
-
 }  // namespace
 }  // namespace sotta

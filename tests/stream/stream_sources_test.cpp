@@ -312,6 +312,23 @@ TEST_F(StreamSourcesTest, OptionsAreCheckedFirst) {
                [&] { open_sources("cifar10", "no-such-root", options); });
 }
 
+TEST_F(StreamSourcesTest, ImagesOfOnesOwnAreCorruptedAndHaveNoPublishedOnes) {
+  const std::shared_ptr<const Dataset> own =
+      open_dataset("cifar10", root_ / "");
+  StreamOptions options;
+  options.corruptions = "clean,fog";
+  const auto sources = make_sources("mine", own, own, options);
+  ASSERT_EQ(sources.domains.size(), 2);
+  EXPECT_EQ(sources.domains[0].images, own);
+  EXPECT_EQ(sources.domains[1].name, "fog-5");
+  EXPECT_EQ(sources.domains[1].source, "made");
+  CorruptionOptions fog;
+  fog.kind = "fog";
+  EXPECT_TRUE(sources.domains[1].images->range(0, 3).images.equal(
+      CorruptedDataset(own, fog).range(0, 3).images));
+  EXPECT_EQ(sources.foreign_name, "mine:foreign");
+}
+
 TEST(ParseCorruptions, AllAreTheCommonOnes) {
   EXPECT_EQ(parse_corruptions("all"), common_corruption_names());
 }

@@ -55,12 +55,19 @@ struct GridOutcome {
 // fewer streams than shares. Throws Error(kInvalid) unless 0 <= i < n.
 std::vector<Cell> shard(const std::vector<Cell>& cells, int64_t i, int64_t n);
 
-// WorkbenchOptions::lanes that suit the cells, on a CPU with so many threads.
-// On a GPU as many windows as use it well together, one in fp32, where lanes
+// Cells that run side by side: jobs, and lanes of each (WorkbenchOptions).
+struct SideBySide {
+  int64_t jobs = 1;
+  int64_t lanes = 1;
+};
+
+// What suits the cells, on a CPU with so many threads. On a GPU as many windows
+// as use it well together, in two jobs if each gets enough of them: one has the
+// GPU work while the other's lanes are on the host. One in fp32, where lanes
 // share nothing. On a CPU one for each thread, and more of small windows; one
 // of windows so large that several would take too much memory.
-int64_t suitable_lanes(const std::vector<Cell>& cells, at::Device device,
-                       Precision precision, int64_t threads);
+SideBySide suitable_for(const std::vector<Cell>& cells, at::Device device,
+                        Precision precision, int64_t threads);
 
 // Runs the cells that have no record yet, `jobs` times WorkbenchOptions::lanes
 // at a time in threads of this process (at most most_threads() jobs), and

@@ -13,8 +13,6 @@
 
 namespace sotta {
 
-class LaneGroup;  // engine/lane_group.h
-
 struct WorkbenchOptions {
   std::filesystem::path data_root;
   at::Device device = at::Device(at::kCPU);
@@ -73,10 +71,8 @@ class Workbench {
   std::unique_ptr<Store> store_;
 };
 
-// prepare() and run_stream(), both with that progress; the stream as one of the
-// lanes, if there are any.
+// prepare() and run_stream(), both with that progress.
 RunResult run_cell(const Cell& cell, Workbench& bench,
-                   const ProgressCallback& progress = {},
-                   LaneGroup* lanes = nullptr);
+                   const ProgressCallback& progress = {});
 
 }  // namespace sotta

@@ -51,4 +51,11 @@ StreamSources open_sources(const std::string& dataset,
                            const std::filesystem::path& root,
                            const StreamOptions& options);
 
+// The same of images that are there already; `foreign` (may be none) serves the
+// scenarios that take a dataset.
+StreamSources make_sources(const std::string& name,
+                           std::shared_ptr<const Dataset> images,
+                           std::shared_ptr<const Dataset> foreign,
+                           const StreamOptions& options);
+
 }  // namespace sotta

@@ -8,6 +8,7 @@ namespace sotta {
 enum class DeflateFormat {
   kRaw,   // bare deflate, as inside zip archives
   kGzip,  // one or more gzip members, as in .gz files
+  kZlib,  // zlib's frame, which HTTP calls deflate
 };
 
 // Compressed bytes and what to call them in messages.

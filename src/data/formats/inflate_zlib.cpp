@@ -16,15 +16,25 @@ uInt piece_of(size_t size) {
       std::min<size_t>(size, std::numeric_limits<uInt>::max()));
 }
 
+// How zlib is told what to expect: as a number.
+int window_bits(DeflateFormat format) {
+  constexpr int kLargestWindow = 15;
+  constexpr int kExpectGzip = 16;
+  switch (format) {
+    case DeflateFormat::kRaw:
+      return -kLargestWindow;
+    case DeflateFormat::kGzip:
+      return kLargestWindow + kExpectGzip;
+    case DeflateFormat::kZlib:
+      return kLargestWindow;
+  }
+  return kLargestWindow;
+}
+
 class Inflater {
  public:
   explicit Inflater(const Deflated& input) : input_(input), left_(input.size) {
-    constexpr int kLargestWindow = 15;
-    constexpr int kExpectGzip = 16;
-    const int window = input.format == DeflateFormat::kGzip
-                           ? kLargestWindow + kExpectGzip
-                           : -kLargestWindow;
-    if (inflateInit2(&stream_, window) != Z_OK)
+    if (inflateInit2(&stream_, window_bits(input.format)) != Z_OK)
       fail(ErrorKind::kIo, input.subject, "zlib found no memory to unpack it");
   }
   ~Inflater() { inflateEnd(&stream_); }

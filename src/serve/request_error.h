@@ -10,6 +10,8 @@ namespace sotta {
 // The statuses an error may be answered with. 500 is left for our own bugs.
 enum class HttpStatus {
   kBadRequest = 400,
+  kUnauthorized = 401,
+  kForbidden = 403,
   kNotFound = 404,
   kNotAllowed = 405,
   kConflict = 409,
@@ -25,9 +27,11 @@ enum class HttpStatus {
 // sentence of the form `subject: what is wrong, expected X, got Y`.
 class RequestError : public std::runtime_error {
  public:
+  RequestError(HttpStatus status, const std::string& sentence)
+      : std::runtime_error(sentence), status_(status) {}
   RequestError(HttpStatus status, const std::string& subject,
                const std::string& problem)
-      : std::runtime_error(subject + ": " + problem), status_(status) {}
+      : RequestError(status, subject + ": " + problem) {}
 
   HttpStatus status() const noexcept { return status_; }
 
@@ -37,5 +41,11 @@ class RequestError : public std::runtime_error {
  private:
   HttpStatus status_;
 };
+
+// Throws RequestError(kBadRequest).
+[[noreturn]] inline void refuse(const std::string& subject,
+                                const std::string& problem) {
+  throw RequestError(HttpStatus::kBadRequest, subject, problem);
+}
 
 }  // namespace sotta

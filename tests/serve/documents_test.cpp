@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "serve/streams/state_store.h"
 #include "tests/serve/small_service.h"
 
 namespace sotta {
@@ -63,16 +64,6 @@ TEST_F(Documents, StatisticsAddUp) {
   EXPECT_EQ(stats["inference_stats"]["cache_hit"]["count"], 0);
 }
 
-TEST_F(Documents, MetricsHaveHelpTypeAndEscapedLabels) {
-  const std::string text = metrics_text({&model}, 3);
-
-  EXPECT_NE(text.find("sotta_waiting_requests 3\n"), std::string::npos);
-  EXPECT_NE(text.find("# TYPE sotta_requests_total counter\n"
-                      "sotta_requests_total{model=\"a \\\"model\\\"\"} 0\n"),
-            std::string::npos)
-      << text;
-}
-
 TEST_F(Documents, APageOfStreamsSaysWhetherOthersFollow) {
   StreamTable::Listed listed;
   listed.name = "x";
@@ -88,7 +79,12 @@ TEST_F(Documents, SnapshotsAndModelsAreListed) {
   EXPECT_EQ(snapshots_document({{3, true}, {4, false}}),
             R"({"snapshots":[{"number":3,"kept":true},)"
             R"({"number":4,"kept":false}]})");
-  EXPECT_EQ(Json::parse(repository_document({&model}))[0]["state"], "READY");
+  const Json index = Json::parse(
+      repository_document({{"x", ModelReadiness::kReady, ""},
+                           {"y", ModelReadiness::kUnloading, "why"}}));
+  EXPECT_EQ(index[0]["state"], "READY");
+  EXPECT_EQ(index[1]["state"], "UNLOADING");
+  EXPECT_EQ(index[1]["reason"], "why");
   EXPECT_EQ(Json::parse(server_document())["name"], "sotta");
 }
 

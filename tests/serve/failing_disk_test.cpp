@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include "sotta/core/error.h"
+
 #include "serve/streams/served_stream.h"
+#include "serve/streams/state_store.h"
 #include "tests/serve/small_stream.h"
 #include "tests/support/noted_syncs.h"
 
@@ -69,6 +72,37 @@ TEST(FailingDisk, LosesNothingWhereEveryUpdateIsSaved) {
 
 TEST(FailingDisk, LosesNothingWhereEveryRequestIsJournalled) {
   expect_nothing_lost(/*journal=*/true);
+}
+
+TEST(FailingDisk, NewFoldersReachItWithTheirStream) {
+  const TempDir folder;
+  StreamFolder stream(folder / "model/stream");
+  synced.clear();
+  failing_sync = 1;
+  EXPECT_THROW(stream.save(StreamState()), Error);
+  failing_sync = 0;
+  synced.clear();
+
+  stream.save(StreamState());
+
+  // The names of the model's folder, of the stream's and of the snapshot.
+  EXPECT_EQ(synced,
+            (std::vector<std::string>{"folder", "folder", "file", "folder"}));
+}
+
+TEST(FailingDisk, AStreamIsRemovedAsAWholeOrNotAtAll) {
+  const TempDir folder;
+  StreamFolder stream(folder / "model/stream");
+  stream.save(StreamState());
+  synced.clear();
+  failing_sync = 1;
+
+  EXPECT_THROW(stream.remove(), Error);
+  EXPECT_TRUE(stream.load().has_value());
+
+  failing_sync = 0;
+  stream.remove();
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "model"));
 }
 
 }  // namespace

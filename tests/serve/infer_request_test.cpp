@@ -48,7 +48,6 @@ TEST(InferRequest, ReadsEveryParameter) {
   EXPECT_EQ(request.seq, 123);
   EXPECT_FALSE(request.adapt);
   EXPECT_TRUE(request.reset);
-  EXPECT_TRUE(request.sequence_start);
   EXPECT_TRUE(request.sequence_end);
   EXPECT_EQ(request.timeout_us, 200000);
 }

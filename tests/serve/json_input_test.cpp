@@ -22,6 +22,23 @@ TEST(JsonInput, TextThatIsNoJsonIsNotQuoted) {
                    [&] { parse_client_json(text, 8); });
 }
 
+// In linear time; this test would not end otherwise.
+TEST(JsonInput, ManySmallValuesAreRead) {
+  std::string text = "[{}";
+  for (int i = 0; i < 1'000'000; ++i)
+    text += ",{}";
+
+  EXPECT_EQ(parse_client_json(text + "]", 8).size(), 1'000'001u);
+}
+
+TEST(JsonInput, AKeyThatIsThereTwiceIsRefused) {
+  EXPECT_NO_THROW(parse_client_json(R"([{"a":{"a":1}},{"a":1,"b":2}])", 8));
+  for (const std::string text :
+       {R"({"a":1,"a":1})", R"([{"b":{},"a":[],"b":3}])"})
+    expect_refusal(HttpStatus::kBadRequest, "each key of an object once",
+                   [&] { parse_client_json(text, 8); });
+}
+
 TEST(JsonInput, IntegersAreWithinTheirRange) {
   const Json object = {{"a", 5}, {"b", 5.0}, {"c", ~uint64_t{0}}};
 

@@ -1,6 +1,7 @@
 #include "serve/http/served_model.h"
 
 #include "serve/request_error.h"
+#include "serve/streams/state_store.h"
 #include "tests/serve/expect_refusal.h"
 #include "tests/serve/small_service.h"
 #include "tests/support/expect_error.h"
@@ -29,6 +30,25 @@ TEST(ServedModel, SettingsThatMakeNoStreamAreRefusedAtOnce) {
   settings.changes["min_confidence"] = 7.0;
   testing::expect_error(ErrorKind::kInvalid, "min_confidence",
                         [&] { ServedModel model(settings, store); });
+}
+
+TEST(ServedModel, PromptAnswersNeedAMethodThatCanGiveThemAndNoJournal) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  ModelSettings settings = small_model();
+  settings.table.max_behind = 16;
+  EXPECT_NO_THROW(ServedModel(settings, store));
+
+  settings.journal = true;
+  testing::expect_error(ErrorKind::kInvalid, "do not wait for the disk",
+                        [&] { ServedModel model(settings, store); });
+  settings.journal = false;
+  settings.changes.clear();
+  for (const std::string method : {"tent", "source"}) {
+    settings.method = method;
+    testing::expect_error(ErrorKind::kInvalid, "running statistics",
+                          [&] { ServedModel model(settings, store); });
+  }
 }
 
 TEST(ServedModel, StatesBelongToWeightsMethodAndOptions) {

@@ -6,6 +6,7 @@
 #include "serve/request_error.h"
 #include "tests/serve/expect_refusal.h"
 #include "tests/serve/small_stream.h"
+#include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
@@ -216,6 +217,31 @@ TEST(ServedStream, ADamagedSnapshotFallsBackToTheOneBeforeAndSaysSo) {
   }
 }
 
+TEST(ServedStream, ADamagedJournalIsRepeatedUpToTheDamageAndPutAside) {
+  const auto requests = small_requests({3}, 15);
+  const TempDir folder;
+  const SmallStream small{folder / "s", "sotta", /*journal=*/true};
+  send(*small.open(), requests, 0, 4);  // the first is in the snapshot
+  std::string journal = testing::read_bytes(folder / "s/0000000001.journal");
+  journal[journal.size() / 2] ^= 0x10;  // in the second of three records
+  folder.write("s/0000000001.journal", journal);
+
+  const auto stream = small.open();
+
+  const StreamStatus status = stream->status();
+  EXPECT_EQ(status.durable_seq, 2);
+  EXPECT_NE(status.notice.find("0000000001.journal: is damaged"),
+            std::string::npos)
+      << status.notice;
+  EXPECT_TRUE(testing::read_bytes(folder / "s/0000000001.journal.damaged") ==
+              journal);
+  EXPECT_EQ(small.open()->status().notice, "") << "it is said once";
+  const auto quiet = SmallStream{folder / "quiet", "sotta", true}.open();
+  send(*quiet, requests, 0, 5);
+  send(*stream, requests, 2, 5);
+  expect_same_state(stream->state().adapter, quiet->state().adapter);
+}
+
 TEST(ServedStream, AFrozenStreamAnswersCountsAndLearnsNothing) {
   const TempDir folder;
   const SmallStream small{folder / "s"};
@@ -301,8 +327,8 @@ TEST(ServedStream, RollsBackToASnapshotThatWasKept) {
 
   expect_same_state(stream->state().adapter, wanted);
   EXPECT_EQ(stream->status().next_seq, 6);
-  expect_refusal(HttpStatus::kNotFound, "none of number 99",
-                 [&] { stream->roll_back(99); });
+  testing::expect_error(ErrorKind::kNotFound, "none of number 99",
+                        [&] { stream->roll_back(99); });
 }
 
 TEST(ServedStream, AStateOfAnotherIdentityIsAConflict) {

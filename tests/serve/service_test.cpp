@@ -5,6 +5,7 @@
 #include "sotta/data/safetensors.h"
 
 #include "data/tensor.h"
+#include "serve/streams/state_store.h"
 #include "tests/serve/small_service.h"
 
 namespace sotta {
@@ -136,6 +137,27 @@ TEST(Service, ARequestThatWaitedTooLongIsNotLearntFrom) {
                 "timeout: the request waited");
   EXPECT_EQ(small.infer(0, 1, numbered(0) + R"(,"timeout":5000000)").status,
             200);
+}
+
+TEST(Service, AnImageIsDecodedInItsStreamsTurn) {
+  ServiceOptions options;
+  const auto clock = std::make_shared<std::atomic<int64_t>>(0);
+  options.now = [clock] {
+    return std::chrono::steady_clock::time_point(
+        std::chrono::seconds((*clock)++));
+  };
+  SmallService small(small_model(), options);
+  const std::string json =
+      R"({"parameters":{"sequence_id":"a","timeout":1000},"inputs":[{"name":)"
+      R"("images","datatype":"BYTES","shape":[1],"parameters":)"
+      R"({"binary_data_size":9}}]})";
+  const std::string no_image("\x05\0\0\0image", 9);
+
+  // What waited too long is not looked at.
+  expect_answer(small.send("POST", "/v2/models/m/infer", json + no_image,
+                           {{"inference-header-content-length",
+                             std::to_string(json.size())}}),
+                504, "timeout: the request waited");
 }
 
 TEST(Service, ControlsAStream) {
@@ -312,6 +334,19 @@ TEST(Service, WhileTheDiskRefusesItAnswersAndSaysThatItIsNotReady) {
   std::filesystem::remove(small.folder / "streams/m/a");
   EXPECT_EQ(small.infer(16, 4, R"("sequence_id":"a")").status, 200);
   EXPECT_EQ(small.send("GET", "/v2/health/ready").status, 200);
+}
+
+TEST(Service, AStreamMadeWhileTheDiskRefusesLearnsAfterwards) {
+  SmallService small;
+  small.folder.write("streams/m/a", "a file where the folder should be");
+  small.infer(0, kSmallWindow, R"("sequence_id":"a")");
+  EXPECT_EQ(small.send("PUT", "/v2/models/m/streams/a").status, 503);
+
+  std::filesystem::remove(small.folder / "streams/m/a");
+  small.infer(0, 4, R"("sequence_id":"a")");
+
+  expect_answer(small.send("GET", "/v2/models/m/streams/a"), 200,
+                R"("frozen":"")");
 }
 
 TEST(Service, AfterDrainingItRefuses) {

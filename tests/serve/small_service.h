@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "serve/http/service.h"
+#include "serve/streams/state_store.h"
 #include "tests/adapt/small_adapter.h"
 #include "tests/support/temp_dir.h"
 
@@ -28,9 +29,15 @@ inline ModelSettings small_model(const std::string& name = "m") {
 class SmallService {
  public:
   explicit SmallService(ModelSettings settings = small_model(),
-                        ServiceOptions options = {}) {
+                        ServiceOptions options = {},
+                        int64_t most_state_bytes = 0)
+      : store(folder.path(), most_state_bytes) {
+    const auto open = [this, settings](const std::string&) {
+      return std::make_unique<ServedModel>(settings, store);
+    };
     std::vector<std::unique_ptr<ServedModel>> models;
-    models.push_back(std::make_unique<ServedModel>(std::move(settings), store));
+    models.push_back(open(settings.name));
+    if (!options.open) options.open = open;
     service = std::make_unique<Service>(std::move(models), std::move(options));
   }
 
@@ -84,7 +91,7 @@ class SmallService {
   }
 
   TempDir folder;
-  StateStore store{folder.path()};
+  StateStore store;
   std::unique_ptr<Service> service;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "serve/streams/served_stream.h"
+#include "serve/streams/state_store.h"
 #include "tests/adapt/small_adapter.h"
 #include "tests/support/temp_dir.h"
 
@@ -20,12 +21,13 @@ struct SmallStream {
   GuardOptions guard = {};
 
   std::unique_ptr<ServedStream> open() const {
-    StreamOptions options;
+    ServedStreamOptions options;
     options.identity = "small " + method;
     options.journal = journal;
     options.save_interval = kSmallWindow;
-    return std::make_unique<ServedStream>(small_adapter(method, guard),
-                                          StreamFolder(folder), options);
+    return std::make_unique<ServedStream>(
+        small_adapter(method, guard), std::make_unique<StreamFolder>(folder),
+        options);
   }
 };
 

@@ -139,12 +139,13 @@ TEST(StreamFolder, RequestsSinceASnapshotComeFromItsJournalAndLaterOnes) {
   folder.save(state_of(2));
   folder.start_journal(2)->append(request(2));
 
-  EXPECT_EQ(folder.requests_since(1).size(), 2u);
-  ASSERT_EQ(folder.requests_since(2).size(), 1u);
-  EXPECT_EQ(folder.requests_since(2)[0].seq, 2);
+  EXPECT_EQ(folder.requests_since(1).requests.size(), 2u);
+  ASSERT_EQ(folder.requests_since(2).requests.size(), 1u);
+  EXPECT_EQ(folder.requests_since(2).requests[0].seq, 2);
 
   folder.save(state_of(3));
-  EXPECT_EQ(folder.requests_since(1).size(), 1u) << "the first is removed";
+  EXPECT_EQ(folder.requests_since(1).requests.size(), 1u)
+      << "the first is removed";
 }
 
 TEST(StateStore, ListsTheStreamsOfAModelByName) {
@@ -168,6 +169,17 @@ TEST(StateStore, AFolderThatIsGoneHasNothing) {
 
   EXPECT_TRUE(store.streams("m").empty());
   EXPECT_FALSE(folder.load().has_value());
+}
+
+TEST(StateStore, WhatACrashLeftOfARemovedStreamIsRemovedAtTheStart) {
+  const TempDir root;
+  root.write("streams/m/.removed-a/0000000001.safetensors", "half of it");
+  root.write("streams/m/b/0000000001.safetensors", "another's");
+
+  const StateStore store(root.path());
+
+  EXPECT_FALSE(std::filesystem::exists(root / "streams/m/.removed-a"));
+  EXPECT_EQ(store.streams("m"), std::vector<std::string>{"b"});
 }
 
 TEST(StateStore, OneProcessAtATimeUsesAFolder) {

@@ -6,6 +6,7 @@
 #include "sotta/core/error.h"
 
 #include "serve/request_error.h"
+#include "serve/streams/state_store.h"
 #include "tests/adapt/scripted_method.h"
 #include "tests/serve/expect_refusal.h"
 #include "tests/serve/small_stream.h"
@@ -19,11 +20,12 @@ using testing::small_adapter;
 using testing::small_requests;
 using testing::TempDir;
 
-std::unique_ptr<ServedStream> open_small(StreamFolder folder) {
-  StreamOptions options;
+std::unique_ptr<ServedStream> open_small(
+    std::unique_ptr<StreamStorage> storage) {
+  ServedStreamOptions options;
   options.identity = "small";
   return std::make_unique<ServedStream>(small_adapter("sotta"),
-                                        std::move(folder), options);
+                                        std::move(storage), options);
 }
 
 StreamTable small_table(const StateStore& store,
@@ -60,17 +62,17 @@ TEST(StreamTable, TheLeastRecentlyUsedGoToDisk) {
 TEST(StreamTable, WorkThatThrowsLeavesTheStreamToOthers) {
   const TempDir folder;
   const StateStore store(folder.path());
-  const auto open = [](StreamFolder stream_folder) {
+  const auto open = [](std::unique_ptr<StreamStorage> storage) {
     MethodContext context;
     context.model = testing::golden_network();
     context.update_interval = testing::kSmallWindow;
     auto method = std::make_unique<testing::ScriptedMethod>();
     method->script = [](UpdateReport&, int64_t) { throw std::bad_alloc(); };
-    StreamOptions options;
+    ServedStreamOptions options;
     options.identity = "small";
     return std::make_unique<ServedStream>(
         std::make_unique<Adapter>("scripted", std::move(method), context),
-        std::move(stream_folder), options);
+        std::move(storage), options);
   };
   StreamTable table(store, "m", open, {10, 2});
   table.use("a", true, [](ServedStream& stream) {
@@ -97,7 +99,8 @@ TEST(StreamTable, StreamsThatTakeTurnsInMemoryGoOnBitForBit) {
       crowded.use(name, true,
                   [&](ServedStream& stream) { stream.infer(request); });
 
-  const auto alone = open_small(StreamFolder(folder / "alone"));
+  const auto alone =
+      open_small(std::make_unique<StreamFolder>(folder / "alone"));
   for (const StreamRequest& request : requests)
     alone->infer(request);
   for (const std::string& name : names)
@@ -284,6 +287,48 @@ TEST(StreamTable, ManyThreadsUseManyStreams) {
     requests += listed.status.next_seq;
   EXPECT_EQ(requests, 24);
   EXPECT_LE(table.resident(), 3u);
+}
+
+TEST(StreamTable, StreamsInTroubleComeFirstAndPagesFollowEachOther) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  for (const std::string name : {"cam-1", "cam-2", "cam-3", "other"})
+    touch(table, name);
+  table.use("cam-3", false,
+            [](ServedStream& stream) { stream.set_frozen(true); });
+
+  const auto is_camera = [](const std::string& name) {
+    return name.rfind("cam", 0) == 0;
+  };
+
+  const auto first = table.list_by_trouble(0, 2, is_camera);
+  const auto second = table.list_by_trouble(2, 2, is_camera);
+
+  EXPECT_EQ(first.total, 3u);
+  ASSERT_EQ(first.streams.size(), 2u);
+  EXPECT_EQ(first.streams[0].name, "cam-3");
+  EXPECT_EQ(first.streams[1].name, "cam-1");
+  ASSERT_EQ(second.streams.size(), 1u);
+  EXPECT_EQ(second.streams[0].name, "cam-2");
+  EXPECT_TRUE(table.list_by_trouble(99, 2, is_camera).streams.empty());
+  EXPECT_EQ(table.census().frozen, 1);
+  EXPECT_EQ(table.census().in_trouble, 1);
+}
+
+TEST(StreamTable, FiguresComeBackWithAStreamFromDisk) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  const auto requests = small_requests({testing::kSmallWindow}, 32);
+  for (const StreamRequest& request : requests)
+    table.use("a", true, [&](ServedStream& stream) { stream.infer(request); });
+
+  ASSERT_TRUE(table.park("a"));
+
+  table.use("a", false, [](ServedStream& stream) {
+    EXPECT_EQ(stream.watch().figures().windows().size(), 2u);
+  });
 }
 
 }  // namespace

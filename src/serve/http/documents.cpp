@@ -1,19 +1,19 @@
 #include "serve/http/documents.h"
 
-#include <functional>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/version.h"
 
+#include "serve/http/live_documents.h"
 #include "serve/protocol/infer_request.h"
+#include "serve/streams/stream_trouble.h"
 
 namespace sotta {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-
-constexpr const char* kVersion = "1";  // of every model
 
 std::string dump(const OrderedJson& document) {
   return document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
@@ -30,10 +30,13 @@ std::vector<TensorForm> inputs_of(const ServedModel& model) {
 }
 
 std::vector<TensorForm> outputs_of(const ServedModel& model) {
-  return {{kOutputNames[0], "FP32", {-1, model.network().classes()}},
-          {kOutputNames[1], "INT64", {-1}},
-          {kOutputNames[2], "FP32", {-1}},
-          {kOutputNames[3], "BYTES", {-1}}};
+  std::vector<TensorForm> forms;
+  for (const OutputForm& output : kOutputs) {
+    forms.push_back({output.name, output.datatype, {-1}});
+    if (std::string_view(output.name) == kLogits)
+      forms.back().shape.push_back(model.network().classes());
+  }
+  return forms;
 }
 
 std::string platform_of(const ServedModel& model) {
@@ -70,9 +73,23 @@ OrderedJson status_fields(const std::string& name, const StreamStatus& status) {
           {"updates", status.updates},
           {"pending", status.pending},
           {"guard_trips", status.guard_trips},
+          {"skipped", status.skipped},
           {"snapshot", status.snapshot},
           {"frozen", status.frozen},
           {"notice", status.notice}};
+}
+
+OrderedJson listed_fields(const std::vector<StreamTable::Listed>& streams) {
+  OrderedJson list = OrderedJson::array();
+  for (const auto& stream : streams) {
+    OrderedJson fields = status_fields(stream.name, stream.status);
+    fields["resident"] = stream.resident;
+    fields["trouble"] = find_trouble(stream.status).reason;
+    fields["live"] = summary_fields(stream.status.live);
+    if (!stream.server.empty()) fields["server"] = stream.server;
+    list.push_back(std::move(fields));
+  }
+  return list;
 }
 
 OrderedJson duration(int64_t count, int64_t ns) {
@@ -83,7 +100,7 @@ OrderedJson statistics_of(const ServedModel& model) {
   const ModelStatistics all = model.statistics();
   const int64_t count = all.requests;
   return {{"name", model.name()},
-          {"version", kVersion},
+          {"version", kModelVersion},
           {"last_inference", all.last_ms},
           {"inference_count", all.images},
           {"execution_count", count},
@@ -99,17 +116,18 @@ OrderedJson statistics_of(const ServedModel& model) {
           {"batch_stats", OrderedJson::array()}};
 }
 
-// A label's value: backslash, quote and line end have to be escaped.
-std::string label_text(const std::string& value) {
-  std::string text;
-  for (const char letter : value) {
-    if (letter == '\\' || letter == '"') text.push_back('\\');
-    if (letter == '\n')
-      text += "\\n";
-    else
-      text.push_back(letter);
+const char* text_of(ModelReadiness state) {
+  switch (state) {
+    case ModelReadiness::kLoading:
+      return "LOADING";
+    case ModelReadiness::kReady:
+      return "READY";
+    case ModelReadiness::kUnloading:
+      return "UNLOADING";
+    case ModelReadiness::kUnavailable:
+      return "UNAVAILABLE";
   }
-  return text;
+  return "UNKNOWN";
 }
 
 }  // namespace
@@ -119,13 +137,14 @@ std::string server_document() {
                {"version", version()},
                {"extensions",
                 {"binary_tensor_data", "classification", "sequence",
-                 "sequence(string_id)", "model_configuration", "statistics",
-                 "adaptation"}}});
+                 "sequence(string_id)", "model_repository",
+                 "model_repository(unload_dependents)", "model_configuration",
+                 "statistics", "adaptation"}}});
 }
 
 std::string model_document(const ServedModel& model) {
   return dump({{"name", model.name()},
-               {"versions", {kVersion}},
+               {"versions", {kModelVersion}},
                {"platform", platform_of(model)},
                {"inputs", forms(inputs_of(model))},
                {"outputs", forms(outputs_of(model))}});
@@ -154,13 +173,14 @@ std::string ready_document(const std::string& model) {
   return dump({{"name", model}, {"ready", true}});
 }
 
-std::string repository_document(const std::vector<const ServedModel*>& models) {
+std::string repository_document(
+    const std::vector<ModelRepository::Listed>& models) {
   OrderedJson list = OrderedJson::array();
-  for (const ServedModel* model : models)
-    list.push_back({{"name", model->name()},
-                    {"version", kVersion},
-                    {"state", "READY"},
-                    {"reason", ""}});
+  for (const auto& model : models)
+    list.push_back({{"name", model.name},
+                    {"version", kModelVersion},
+                    {"state", text_of(model.state)},
+                    {"reason", model.reason}});
   return dump(list);
 }
 
@@ -176,17 +196,23 @@ std::string stream_document(const std::string& name,
   return dump(status_fields(name, status));
 }
 
+std::string stream_document(const std::string& name, const StreamStatus& status,
+                            const LiveFigures& figures) {
+  OrderedJson document = status_fields(name, status);
+  document["live"] = live_fields(figures);
+  return dump(document);
+}
+
 std::string streams_document(const std::vector<StreamTable::Listed>& streams,
                              bool more) {
-  OrderedJson list = OrderedJson::array();
-  for (const auto& stream : streams) {
-    OrderedJson fields = status_fields(stream.name, stream.status);
-    fields["resident"] = stream.resident;
-    list.push_back(std::move(fields));
-  }
-  OrderedJson document = {{"streams", std::move(list)}};
+  OrderedJson document = {{"streams", listed_fields(streams)}};
   if (more) document["next"] = streams.back().name;
   return dump(document);
+}
+
+std::string streams_document(const StreamTable::Ranked& ranked) {
+  return dump(
+      {{"streams", listed_fields(ranked.streams)}, {"total", ranked.total}});
 }
 
 std::string snapshots_document(const std::vector<SnapshotEntry>& snapshots) {
@@ -194,45 +220,6 @@ std::string snapshots_document(const std::vector<SnapshotEntry>& snapshots) {
   for (const SnapshotEntry& entry : snapshots)
     list.push_back({{"number", entry.number}, {"kept", entry.kept}});
   return dump({{"snapshots", std::move(list)}});
-}
-
-std::string metrics_text(const std::vector<const ServedModel*>& models,
-                         size_t waiting) {
-  std::string text =
-      "# HELP sotta_waiting_requests Requests in queues.\n"
-      "# TYPE sotta_waiting_requests gauge\n"
-      "sotta_waiting_requests " +
-      std::to_string(waiting) + "\n";
-  const auto family =
-      [&](const std::string& name, const std::string& kind,
-          const std::string& help,
-          const std::function<std::string(const ServedModel&)>& value) {
-        text += "# HELP " + name + " " + help + "\n# TYPE " + name + " " +
-                kind + "\n";
-        for (const ServedModel* model : models)
-          text += name + "{model=\"" + label_text(model->name()) + "\"} " +
-                  value(*model) + "\n";
-      };
-  const auto seconds = [](int64_t ns) {
-    return std::to_string(static_cast<double>(ns) * 1e-9);
-  };
-  family("sotta_requests_total", "counter", "Requests answered.",
-         [](const auto& m) { return std::to_string(m.statistics().requests); });
-  family("sotta_failed_requests_total", "counter", "Requests refused.",
-         [](const auto& m) { return std::to_string(m.statistics().failed); });
-  family("sotta_images_total", "counter", "Images answered.",
-         [](const auto& m) { return std::to_string(m.statistics().images); });
-  family("sotta_queue_seconds_total", "counter",
-         "Time that answered requests waited.",
-         [&](const auto& m) { return seconds(m.statistics().queue_ns); });
-  family("sotta_compute_seconds_total", "counter",
-         "Time that answered requests were computed.",
-         [&](const auto& m) { return seconds(m.statistics().compute_ns); });
-  family("sotta_streams", "gauge", "Streams known.",
-         [](const auto& m) { return std::to_string(m.streams().size()); });
-  family("sotta_resident_streams", "gauge", "Streams in memory.",
-         [](const auto& m) { return std::to_string(m.streams().resident()); });
-  return text;
 }
 
 }  // namespace sotta

@@ -7,8 +7,10 @@
 #include "sotta/core/error.h"
 
 #include "gpu/out_of_memory.h"
+#include "serve/fleet/forwarder.h"
 #include "serve/protocol/infer_response.h"
 #include "serve/request_error.h"
+#include "serve/streams/stream_storage.h"
 
 namespace sotta {
 namespace {
@@ -34,16 +36,13 @@ HttpResponse respond(const RequestError& error) {
   response.body = write_error(error);
   if (error.status() == HttpStatus::kTooMany)
     response.headers.emplace_back("Retry-After", "1");
+  if (dynamic_cast<const StreamElsewhere*>(&error) != nullptr) {
+    response.headers.emplace_back("Retry-After", "1");
+    response.headers.emplace_back(kElsewhereHeader, "1");
+  }
+  if (error.status() == HttpStatus::kUnauthorized)
+    response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"sotta\"");
   return response;
-}
-
-// The sentence has its subject in front already.
-HttpResponse respond(HttpStatus status, const std::string& sentence) {
-  const size_t colon = sentence.find(": ");
-  return colon == std::string::npos
-             ? respond(RequestError(status, "server", sentence))
-             : respond(RequestError(status, sentence.substr(0, colon),
-                                    sentence.substr(colon + 2)));
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ HttpResponse error_response(const std::exception_ptr& problem) {
   } catch (const RequestError& error) {
     return respond(error);
   } catch (const Error& error) {
-    return respond(status_of(error.kind()), first_line(error));
+    return respond(RequestError(status_of(error.kind()), first_line(error)));
   } catch (const std::filesystem::filesystem_error& error) {
     return respond(RequestError(HttpStatus::kUnavailable, "state",
                                 error.code().message()));

@@ -2,9 +2,12 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "serve/http/event_source.h"
 
 namespace sotta {
 
@@ -26,7 +29,19 @@ struct HttpResponse {
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+
+  // In place of a body: sent until either side ends, then the connection
+  // closes.
+  std::shared_ptr<EventSource> events = {};
+
+  std::string caller = {};  // the name of the token that asked: for logs alone
 };
+
+inline HttpResponse json(std::string body) {
+  HttpResponse response;
+  response.body = std::move(body);
+  return response;
+}
 
 // Takes the response to one request, from any thread.
 using HttpReply = std::function<void(HttpResponse)>;

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "sotta/adapt/make_adapter.h"
+#include "sotta/core/error.h"
+
+#include "serve/http/live_documents.h"
 
 namespace sotta {
 namespace {
@@ -24,17 +27,33 @@ std::string identity_of(const ModelSettings& settings) {
   return text;
 }
 
+std::unique_ptr<StreamBatch> make_batch(const ModelSettings& settings) {
+  if (settings.batch_threads == 0) return nullptr;
+  return std::make_unique<StreamBatch>(
+      settings.network->source().affine.device(), settings.batch_threads);
+}
+
 }  // namespace
 
-ServedModel::ServedModel(ModelSettings settings, const StateStore& store)
+ServedModel::ServedModel(ModelSettings settings, const StreamStore& store)
     : settings_(std::move(settings)),
       identity_(identity_of(settings_)),
+      batch_(make_batch(settings_)),
       source_(make_adapter("source")),
       streams_(
           store, settings_.name,
-          [this](StreamFolder folder) { return open(std::move(folder)); },
+          [this](std::unique_ptr<StreamStorage> storage) {
+            return open(std::move(storage));
+          },
           settings_.table) {
-  make_adapter(settings_.method);  // says what is wrong before anybody asks
+  // Says what is wrong before anybody asks.
+  const auto adapter = make_adapter(settings_.method);
+  if (settings_.table.max_behind == 0) return;
+  require(PublishedNetwork::can_publish(*adapter), settings_.method,
+          "expected a method that learns and predicts with running statistics "
+          "for prompt answers, as sotta and rotta do");
+  require(!settings_.journal, "journal",
+          "expected none with prompt answers, which do not wait for the disk");
 }
 
 std::unique_ptr<Adapter> ServedModel::make_adapter(
@@ -43,20 +62,30 @@ std::unique_ptr<Adapter> ServedModel::make_adapter(
   context.model = settings_.network;
   context.rng = Rng(settings_.seed);
   context.update_interval = settings_.window;
-  context.source_images = settings_.source_images;
   const bool own = method == settings_.method;
+  if (batch_) context.executor = batch_->make_executor(context.model);
   return sotta::make_adapter(method, context, settings_.preset,
                              own ? settings_.changes : OptionMap(),
                              own ? settings_.guard : GuardOptions());
 }
 
-std::unique_ptr<ServedStream> ServedModel::open(StreamFolder folder) const {
-  StreamOptions options;
+std::unique_ptr<ServedStream> ServedModel::open(
+    std::unique_ptr<StreamStorage> storage) {
+  ServedStreamOptions options;
   options.identity = identity_;
   options.journal = settings_.journal;
   options.save_interval = settings_.window;
+  options.batch = batch_.get();
+  options.watch.window = settings_.window;
+  options.watch.observer = [this, name = storage->stream()](const auto& event) {
+    metrics_.add_event(event);
+    events_.publish(name, [&] { return event_text(name, event); });
+  };
+  options.watch.source_labels = [this](const at::Tensor& images) {
+    return answer(images).labels;
+  };
   return std::make_unique<ServedStream>(make_adapter(settings_.method),
-                                        std::move(folder), options);
+                                        std::move(storage), options);
 }
 
 StreamAnswer ServedModel::answer(const at::Tensor& images) const {

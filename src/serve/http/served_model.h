@@ -10,8 +10,10 @@
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/models/classifier.h"
 
-#include "serve/streams/state_store.h"
+#include "serve/http/event_hub.h"
+#include "serve/http/metrics.h"
 #include "serve/streams/stream_answer.h"
+#include "serve/streams/stream_storage.h"
 #include "serve/streams/stream_table.h"
 
 namespace sotta {
@@ -26,10 +28,14 @@ struct ModelSettings {
   OptionMap changes;  // of the method's options
   GuardOptions guard;
   int64_t window = 64;
-  uint64_t seed = 0;         // every stream's
-  at::Tensor source_images;  // see MethodContext
+  uint64_t seed = 0;  // every stream's
 
-  bool journal = false;  // see StreamOptions
+  bool journal = false;  // see ServedStreamOptions
+
+  // Compute passes of several streams together (StreamBatch), on a CPU by so
+  // many threads? 0: no.
+  int64_t batch_threads = 0;
+
   TableOptions table;
 };
 
@@ -50,7 +56,7 @@ class ServedModel {
  public:
   // Throws Error(kInvalid) for settings that no stream could be made with. The
   // store must outlive it.
-  ServedModel(ModelSettings settings, const StateStore& store);
+  ServedModel(ModelSettings settings, const StreamStore& store);
 
   const std::string& name() const { return settings_.name; }
   const ModelSettings& settings() const { return settings_; }
@@ -61,16 +67,26 @@ class ServedModel {
   // What the network as loaded says; learns nothing.
   StreamAnswer answer(const at::Tensor& images) const;
 
+  // Events of all its streams.
+  EventHub& events() { return events_; }
+  const EventHub& events() const { return events_; }
+
+  ModelMetrics& metrics() { return metrics_; }
+  const ModelMetrics& metrics() const { return metrics_; }
+
   void count(const ModelStatistics& more);
   ModelStatistics statistics() const;
 
  private:
-  std::unique_ptr<ServedStream> open(StreamFolder folder) const;
+  std::unique_ptr<ServedStream> open(std::unique_ptr<StreamStorage> storage);
   std::unique_ptr<Adapter> make_adapter(const std::string& method) const;
 
   const ModelSettings settings_;
   const std::string identity_;
+  std::unique_ptr<StreamBatch> batch_;  // none without batch_threads
   std::unique_ptr<Adapter> source_;
+  EventHub events_;
+  ModelMetrics metrics_;
   StreamTable streams_;
   mutable std::mutex mutex_;
   ModelStatistics statistics_;

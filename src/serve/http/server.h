@@ -1,17 +1,32 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "serve/http/request_log.h"
 #include "serve/http/service.h"
 
 namespace sotta {
 
 struct ServerOptions {
-  // "127.0.0.1:8000" or "[::1]:8000"; port 0 takes a free one. Loopback alone:
-  // nobody is asked who they are.
+  // "127.0.0.1:8000" or "[::1]:8000"; port 0 takes a free one.
   std::string listen = "127.0.0.1:8000";
+
+  // Whether the service asks for tokens. Without, loopback alone is listened
+  // on.
+  bool asks_for_tokens = false;
+
+  // PEM files of a certificate chain and its key, read again at SIGHUP; empty:
+  // no TLS.
+  std::string tls_certificate, tls_key;
+
+  // Called for every request that was answered, if there is one.
+  std::function<void(const RequestLogEntry&)> log_request;
+
+  // Called at SIGHUP, if there is one.
+  std::function<void()> reload;
 
   int64_t max_connections = 4096;
   int64_t max_body_bytes = RequestLimits().body_bytes;
@@ -32,17 +47,18 @@ struct ServerOptions {
 // keep-alive.
 class HttpServer {
  public:
-  // Takes the address. Throws Error: kInvalid for one that is none or not
-  // loopback, kIo if it is taken, kUnsupported if this build has no
+  // Takes the address. Throws Error: kInvalid for one that is none or must
+  // not be listened on, kIo if it is taken, kUnsupported if this build has no
   // Boost.Beast. The service must outlive it.
   HttpServer(const ServerOptions& options, Service& service);
   ~HttpServer();
 
-  // With the port it has got.
+  // "http://127.0.0.1:8000", with the port it has got.
   std::string address() const;
 
   // Serves until SIGTERM or SIGINT; then takes no more connections, answers the
-  // requests that are there, and returns.
+  // requests that are there, and returns. Where it throws (memory may run out)
+  // the service is drained, so that it answers nobody who is gone.
   void run();
 
  private:

@@ -6,10 +6,18 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "serve/access/access_control.h"
+#include "serve/access/host_check.h"
+#include "serve/fleet/forwarder.h"
+#include "serve/fleet/redis_store.h"
 #include "serve/http/message.h"
+#include "serve/http/metrics.h"
+#include "serve/http/model_repository.h"
 #include "serve/http/served_model.h"
 #include "serve/http/target.h"
 #include "serve/protocol/infer_request.h"
@@ -20,6 +28,25 @@ namespace sotta {
 struct ServiceOptions {
   RequestLimits limits;
   DispatcherOptions dispatcher;
+
+  // Where updates run, beside the requests of their streams (TableOptions::
+  // max_behind). None: in the dispatcher, when no request is waiting.
+  std::optional<DispatcherOptions> learners;
+
+  // Opens one of the service's models again after it was unloaded; throws what
+  // is wrong with it. None: models that are unloaded stay so.
+  std::function<std::unique_ptr<ServedModel>(const std::string& name)> open;
+
+  // Whom it answers; its tokens may be replaced meanwhile.
+  std::shared_ptr<AccessControl> access = std::make_shared<AccessControl>();
+  HostNames hosts;
+
+  // The store that the models' streams are shared by, if they are: requests for
+  // those that another server has are sent there.
+  std::shared_ptr<const RedisStore> fleet;
+
+  // Of bodies that came compressed and wait unpacked, in all.
+  int64_t max_inflated_bytes = 16 * RequestLimits().body_bytes;
 
   // What timeouts are measured by.
   std::function<std::chrono::steady_clock::time_point()> now =
@@ -36,10 +63,17 @@ class Service {
   Service(std::vector<std::unique_ptr<ServedModel>> models,
           ServiceOptions options);
 
+  // What handle() would refuse a request with by its header alone. Never
+  // throws.
+  std::optional<HttpResponse> refuse_head(const HttpRequest& head);
+
   // Calls `reply` once, from this thread or a worker. Never throws.
   void handle(HttpRequest request, HttpReply reply);
 
-  std::vector<const ServedModel*> models() const;  // by name
+  // For /metrics: a request that was refused before it came here.
+  void count_refusal(int status);
+
+  ModelHandles models() const { return repository_.loaded(); }  // by name
 
   // From now on requests are refused as unavailable. Returns when those before
   // are answered and all streams are saved; how many the disk refused.
@@ -49,19 +83,40 @@ class Service {
   struct Call;
   using CallPointer = std::shared_ptr<Call>;
 
-  ServedModel& find_model(const std::string& name) const;
+  // Who asks. Throws what a request is refused with by its header.
+  AccessControl::Caller admit(const HttpRequest& head,
+                              const Target& target) const;
 
   void route(const CallPointer& call);
   void route_model(const CallPointer& call);
   void route_stream(const CallPointer& call);
   HttpResponse readiness() const;
+
+  void route_repository(const CallPointer& call);
+  void load(const CallPointer& call, const std::string& name);
+  void unload(const CallPointer& call, const std::string& name,
+              std::function<void()> next);
+  void open_model(const std::string& name);
+
   HttpResponse list_streams(const Call& call) const;
+  HttpResponse list_fleet(const Call& call, const std::string& after,
+                          size_t limit) const;
+
+  // Sends a call on to the server that has its stream, or tries it again a
+  // moment later; false if `problem` is another one, or no more is to be tried.
+  bool send_on(const CallPointer& call, const std::exception_ptr& problem);
+
+  // Events of one stream; of all of the model's if the name is empty.
+  void listen(const CallPointer& call, const std::string& stream);
+
+  ServerCounts counts() const;
 
   void infer(const CallPointer& call, const std::string& stream_in_path);
+  std::string take_body(const CallPointer& call);
   void read_infer(const CallPointer& call, const std::string& stream_in_path);
   void run_infer(const CallPointer& call);
   void post_infer(const CallPointer& call);
-  void finish_later(ServedModel& model, const std::string& stream);
+  void finish_later(const ModelHandle& model, const std::string& stream);
 
   // Runs `work` in a worker in the stream's turn, and answers with what it
   // gives.
@@ -69,10 +124,16 @@ class Service {
                  std::function<HttpResponse()> work);
 
   const ServiceOptions options_;
-  std::map<std::string, std::unique_ptr<ServedModel>> models_;
+  ModelRepository repository_;
   std::atomic<bool> draining_{false};
   std::atomic<uint64_t> calls_{0};
-  Dispatcher dispatcher_;  // last: its threads use the rest
+  std::atomic<int64_t> inflated_bytes_{0};
+  mutable std::mutex refused_mutex_;
+  std::map<int, int64_t> refused_;  // requests, by status
+  // Last: their threads use the rest, and the second's the first.
+  std::optional<Dispatcher> learners_;
+  Dispatcher dispatcher_;
+  std::unique_ptr<Forwarder> forwarder_;  // none: it serves alone
 };
 
 }  // namespace sotta

@@ -5,6 +5,7 @@
 #include "serve/http/service_call.h"
 #include "serve/protocol/image_batch.h"
 #include "serve/protocol/infer_response.h"
+#include "serve/protocol/inflate_body.h"
 #include "serve/request_error.h"
 
 namespace sotta {
@@ -12,13 +13,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void refuse(const std::string& subject,
-                         const std::string& problem) {
-  throw RequestError(HttpStatus::kBadRequest, subject, problem);
-}
-
 int64_t nanoseconds(Clock::duration duration) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+}
+
+double seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
 }
 
 int64_t milliseconds_since_1970() {
@@ -71,7 +71,8 @@ HttpResponse to_http(InferResponse response) {
 }  // namespace
 
 // In two steps, for the name of the stream may stand in the JSON: any worker
-// reads the request, then it waits for its turn in the stream.
+// reads the request, then it waits for its turn in the stream. Images are
+// decoded in the turn: those that wait take no more memory than they came with.
 void Service::infer(const CallPointer& call,
                     const std::string& stream_in_path) {
   dispatcher_.post("\n" + std::to_string(calls_++),
@@ -80,20 +81,35 @@ void Service::infer(const CallPointer& call,
                    });
 }
 
+// Unpacked, if it came compressed: what it grew by is counted until the request
+// is answered, for many may wait.
+std::string Service::take_body(const CallPointer& call) {
+  HttpRequest& http = call->request;
+  const std::string encoding = http.header("content-encoding");
+  std::string body =
+      inflate_body(std::move(http.body), encoding, options_.limits.body_bytes);
+  if (encoding.empty()) return body;
+  const auto size = static_cast<int64_t>(body.size());
+  call->inflated = std::shared_ptr<void>(
+      nullptr, [this, size](void*) { inflated_bytes_ -= size; });
+  if ((inflated_bytes_ += size) > options_.max_inflated_bytes)
+    throw RequestError(HttpStatus::kTooMany, "server",
+                       "too many compressed bodies wait");
+  return body;
+}
+
 void Service::read_infer(const CallPointer& call,
                          const std::string& stream_in_path) {
   HttpRequest& http = call->request;
   call->infer = parse_infer_request(
-      http.body, http.header("inference-header-content-length"),
+      take_body(call), http.header("inference-header-content-length"),
       options_.limits);
   InferRequest& request = call->infer;
   request.stream = agreed_name(
       {request.stream, stream_in_path, http.header("sotta-stream")});
   check_needs_stream(request);
-  call->images = make_image_batch(
-      request.images, call->model->network().channels(), options_.limits);
-  http.body = {};
-  request.images.data = {};
+  if (!request.stream.empty()) require_reach(*call->caller, request.stream);
+  if (request.reset) require_scope(*call->caller, Scope::kControl);
   if (request.stream.empty())
     run_infer(call);
   else
@@ -101,13 +117,13 @@ void Service::read_infer(const CallPointer& call,
 }
 
 void Service::post_infer(const CallPointer& call) {
-  dispatcher_.post_next(call->model->name() + "\n" + call->infer.stream,
+  dispatcher_.post_next(queue_of(*call->model, call->infer.stream),
                         [this, call] { run_infer(call); });
 }
 
 void Service::run_infer(const CallPointer& call) {
   ServedModel& model = *call->model;
-  const InferRequest& request = call->infer;
+  InferRequest& request = call->infer;
   const auto begin = options_.now();
   ModelStatistics counts;
   try {
@@ -115,16 +131,18 @@ void Service::run_infer(const CallPointer& call) {
         begin - call->arrival > std::chrono::microseconds(request.timeout_us))
       throw RequestError(HttpStatus::kTimedOut, "timeout",
                          "the request waited for longer, nothing was learnt");
-    InferResult result;
-    bool has_work = false;
+    const at::Tensor images = make_image_batch(
+        request.images, model.network().channels(), options_.limits);
+    request.images.data = {};
+    StreamTable::Inference inference;
+    InferResult& result = inference.result;
     if (request.stream.empty())
-      result.answer = model.answer(call->images);
+      result.answer = model.answer(images);
     else
-      model.streams().use(
-          request.stream, /*create=*/true, [&](ServedStream& stream) {
-            result = stream.infer(
-                {request.seq, request.adapt, request.reset, call->images});
-            has_work = stream.has_work();
+      inference = model.streams().infer(
+          request.stream, {request.seq, request.adapt, request.reset, images},
+          [&](ServedStream& stream) {
+            stream.watch().add_latency(seconds(options_.now() - call->arrival));
           });
     if (request.sequence_end) park(model, request.stream, result);
     const auto end = options_.now();
@@ -134,9 +152,13 @@ void Service::run_infer(const CallPointer& call) {
     counts.compute_ns = nanoseconds(end - begin);
     counts.last_ms = milliseconds_since_1970();
     model.count(counts);
+    model.metrics().add_answer(seconds(begin - call->arrival),
+                               seconds(end - call->arrival));
     call->answer(to_http(write_infer_response(model.name(), request, result)));
-    if (has_work && !request.sequence_end) finish_later(model, request.stream);
+    if (inference.has_work && !request.sequence_end)
+      finish_later(call->model, request.stream);
   } catch (...) {
+    if (send_on(call, std::current_exception())) return;
     counts.failed = 1;
     counts.failed_ns = nanoseconds(options_.now() - call->arrival);
     model.count(counts);
@@ -144,15 +166,16 @@ void Service::run_infer(const CallPointer& call) {
   }
 }
 
-// The update, when no request is waiting; requests of the same stream that come
-// before see to it themselves.
-void Service::finish_later(ServedModel& model, const std::string& stream) {
-  dispatcher_.post_follow_up(model.name() + "\n" + stream, [&model, stream] {
+// The update: beside other requests, or when none is waiting; requests of the
+// same stream that come before then see to it themselves.
+void Service::finish_later(const ModelHandle& model,
+                           const std::string& stream) {
+  Dispatcher& dispatcher = learners_ ? *learners_ : dispatcher_;
+  dispatcher.post_follow_up(queue_of(*model, stream), [model, stream] {
     try {
-      model.streams().finish(stream);
+      model->streams().finish(stream);
     } catch (const std::exception&) {
-      // Nobody waits for it; the stream's next
-      // request meets it again.
+      // Nobody waits for it; the stream's next request meets it again.
     }
   });
 }

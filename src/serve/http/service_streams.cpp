@@ -19,12 +19,6 @@ using StreamWork = std::function<HttpResponse(ServedStream&)>;
 
 constexpr int64_t kDepth = 4;  // of the JSON that commands take
 
-HttpResponse json(std::string body) {
-  HttpResponse response;
-  response.body = std::move(body);
-  return response;
-}
-
 HttpResponse binary(std::string body) {
   HttpResponse response;
   response.type = "application/octet-stream";
@@ -48,9 +42,8 @@ StreamState parse_state(const std::string& body) {
                           body.size(), "state"),
         "state");
   } catch (const Error& error) {
-    throw RequestError(HttpStatus::kBadRequest, "state",
-                       "expected the state of a stream, got other bytes: " +
-                           first_line(error));
+    refuse("state", "expected the state of a stream, got other bytes: " +
+                        first_line(error));
   }
 }
 
@@ -69,7 +62,11 @@ StreamWork find_work(const std::string& method, const std::string& command,
       return status(stream);
     };
   };
-  if (what == "GET ") return status;
+  if (what == "GET ")
+    return [name](ServedStream& stream) {
+      return json(
+          stream_document(name, stream.status(), stream.watch().figures()));
+    };
   if (what == "POST freeze")
     return change([](ServedStream& stream) { stream.set_frozen(true); });
   if (what == "POST thaw")
@@ -82,9 +79,7 @@ StreamWork find_work(const std::string& method, const std::string& command,
     const Json options = options_in(body);
     check_keys(options, "request", {"to"});
     const int64_t to = read_integer(options, "to", 1, INT64_MAX, 0);
-    if (to == 0)
-      throw RequestError(HttpStatus::kBadRequest, "to",
-                         "expected the number of a snapshot");
+    if (to == 0) refuse("to", "expected the number of a snapshot");
     return [to, status](ServedStream& stream) {
       stream.roll_back(to);
       return status(stream);
@@ -121,7 +116,7 @@ StreamWork find_creation(const std::string& command, const std::string& name,
   const bool frozen = read_bool(options, "frozen", false);
   return [=](ServedStream& stream) {
     if (given || stream.status().snapshot == 0)
-      stream.set_frozen(given ? frozen : !stream.status().frozen.empty());
+      stream.set_frozen(given ? frozen : stream.state().frozen);
     return json(stream_document(name, stream.status()));
   };
 }
@@ -133,23 +128,21 @@ void Service::route_stream(const CallPointer& call) {
   const auto& rest = call->rest;
   const std::string& method = call->request.method;
   const std::string& body = call->request.body;
-  const auto refuse_method = [](const char* expected) {
-    throw RequestError(HttpStatus::kNotAllowed, "method",
-                       std::string("expected ") + expected);
-  };
   if (rest.size() == 1) {
-    if (method != "GET") refuse_method("GET");
+    call->require_method("GET");
     return call->answer(list_streams(*call));
   }
   const std::string name = rest[1];
   const std::string command = rest.size() > 2 ? rest[2] : "";
   check_stream_name(name);
-  if (rest.size() > 3)
-    throw RequestError(HttpStatus::kNotFound, "target",
-                       "there is nothing at this path");
+  if (rest.size() > 3) refuse_path();
   if (command == "infer") {
-    if (method != "POST") refuse_method("POST");
+    call->require_method("POST");
     return infer(call, name);
+  }
+  if (command == "events") {
+    call->require_method("GET");
+    return listen(call, name);
   }
   StreamTable& table = call->model->streams();
   if (method == "DELETE" && command.empty())

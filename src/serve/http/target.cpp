@@ -1,34 +1,21 @@
 #include "serve/http/target.h"
 
-#include <charconv>
 #include <string_view>
 
+#include "serve/percent_decode.h"
 #include "serve/request_error.h"
 
 namespace sotta {
 namespace {
 
 [[noreturn]] void refuse(const std::string& problem) {
-  throw RequestError(HttpStatus::kBadRequest, "target", problem);
+  sotta::refuse("target", problem);
 }
 
 std::string unescape(std::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      plain.push_back(text[i]);
-      continue;
-    }
-    unsigned code = 0;
-    const std::string_view digits = text.substr(i + 1, 2);
-    const char* end = digits.data() + digits.size();
-    if (digits.size() != 2 ||
-        std::from_chars(digits.data(), end, code, 16).ptr != end)
-      refuse("expected two hexadecimal digits after a '%'");
-    plain.push_back(static_cast<char>(code));
-    i += 2;
-  }
-  return plain;
+  const auto plain = percent_decode(text);
+  if (!plain) refuse("expected two hexadecimal digits after a '%'");
+  return *plain;
 }
 
 template <class Use>

@@ -18,7 +18,7 @@ namespace sotta {
 namespace {
 
 [[noreturn]] void refuse(const std::string& problem) {
-  throw RequestError(HttpStatus::kBadRequest, kInputName, problem);
+  sotta::refuse(kInputName, problem);
 }
 
 at::Tensor plain_images(const InputTensor& input, int64_t channels) {
@@ -46,8 +46,7 @@ at::Tensor decoded(const std::byte* bytes, int64_t size, int64_t channels,
         to_tensor(decode_image(bytes, size, kInputName, limits.pixels)),
         channels);
   } catch (const Error& error) {
-    throw RequestError(HttpStatus::kBadRequest, kInputName,
-                       first_line(error).substr(std::strlen(kInputName) + 2));
+    throw RequestError(HttpStatus::kBadRequest, first_line(error));
   }
 }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -15,11 +16,6 @@ namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 constexpr size_t kLongestId = 256;
-
-[[noreturn]] void refuse(const std::string& subject,
-                         const std::string& problem) {
-  throw RequestError(HttpStatus::kBadRequest, subject, problem);
-}
 
 [[noreturn]] void refuse_as_too_large(const std::string& subject,
                                       const std::string& problem) {
@@ -65,7 +61,7 @@ void read_parameters(const Json& parameters, InferRequest& request) {
     request.seq = read_integer(parameters, "seq", 0, kMost - 1, 0);
   request.adapt = read_bool(parameters, "adapt", true);
   request.reset = read_bool(parameters, "reset", false);
-  request.sequence_start = read_bool(parameters, "sequence_start", false);
+  read_bool(parameters, "sequence_start", false);  // a known one continues
   request.sequence_end = read_bool(parameters, "sequence_end", false);
   request.timeout_us =
       read_integer(parameters, "timeout", 0, kMost / 1000, 0);  // nanoseconds
@@ -102,8 +98,6 @@ std::vector<int64_t> read_shape(const Json& input, const RequestLimits& limits,
     refuse_as_too_large("shape", "expected at most " +
                                      std::to_string(limits.images) + " images");
   if (files) return shape;
-  if (shape[1] > limits.images)  // of channels no network has more
-    refuse("shape", "expected fewer channels");
   if (shape[2] > limits.pixels / shape[3])
     refuse_as_too_large("shape", "expected images of at most " +
                                      std::to_string(limits.pixels) + " pixels");
@@ -168,7 +162,7 @@ void read_json_data(const Json& input, InputTensor& tensor,
     refuse("data", "expected as many numbers as the shape says");
 }
 
-void read_binary_data(const Json& parameters, const std::string& binary,
+void read_binary_data(const Json& parameters, std::string binary,
                       InputTensor& tensor, const RequestLimits& limits) {
   const auto rest = static_cast<int64_t>(binary.size());
   const int64_t size =
@@ -179,10 +173,10 @@ void read_binary_data(const Json& parameters, const std::string& binary,
   if (tensor.type != TensorType::kBytes &&
       size != elements_of(tensor, limits) * element_bytes(tensor.type))
     refuse("binary_data_size", "expected the bytes that the shape says");
-  tensor.data = binary;
+  tensor.data = std::move(binary);
 }
 
-InputTensor read_input(const Json& inputs, const std::string& binary,
+InputTensor read_input(const Json& inputs, std::string binary,
                        const RequestLimits& limits) {
   if (!inputs.is_array() || inputs.size() != 1)
     refuse("inputs", "expected one tensor");
@@ -200,7 +194,7 @@ InputTensor read_input(const Json& inputs, const std::string& binary,
   if (parameters.contains("binary_data_size")) {
     if (input.contains("data"))
       refuse("data", "expected it or binary_data_size, got both");
-    read_binary_data(parameters, binary, tensor, limits);
+    read_binary_data(parameters, std::move(binary), tensor, limits);
   } else {
     if (!binary.empty())
       refuse("binary_data_size",
@@ -213,9 +207,10 @@ InputTensor read_input(const Json& inputs, const std::string& binary,
 OutputRequest read_output(const Json& output, bool binary) {
   check_keys(output, "outputs", {"name", "parameters"});
   OutputRequest wanted{read_text(output, "name"), binary, 0};
-  const auto known =
-      std::find(std::begin(kOutputNames), std::end(kOutputNames), wanted.name);
-  if (known == std::end(kOutputNames))
+  const bool known = std::any_of(
+      std::begin(kOutputs), std::end(kOutputs),
+      [&](const OutputForm& form) { return wanted.name == form.name; });
+  if (!known)
     refuse("outputs", "expected logits, label, confidence or verdict");
   const Json none = Json::object();
   const Json& parameters = find_or(output, "parameters", none);
@@ -224,7 +219,7 @@ OutputRequest read_output(const Json& output, bool binary) {
   wanted.binary = read_bool(parameters, "binary_data", binary);
   wanted.classification =
       read_integer(parameters, "classification", 0, kMost, 0);
-  if (wanted.classification > 0 && wanted.name != kOutputNames[0])
+  if (wanted.classification > 0 && wanted.name != kLogits)
     refuse("classification", "expected it with logits alone");
   return wanted;
 }
@@ -234,14 +229,14 @@ void read_outputs(const Json& document, InferRequest& request) {
   const bool binary = read_bool(find_or(document, "parameters", nothing),
                                 "binary_data_output", false);
   const Json& outputs = find_or(document, "outputs", no_outputs);
-  if (!outputs.is_array() || outputs.size() > std::size(kOutputNames))
-    refuse("outputs", "expected a list of at most " +
-                          std::to_string(std::size(kOutputNames)));
+  if (!outputs.is_array() || outputs.size() > std::size(kOutputs))
+    refuse("outputs",
+           "expected a list of at most " + std::to_string(std::size(kOutputs)));
   for (const Json& output : outputs)
     request.outputs.push_back(read_output(output, binary));
   if (outputs.empty())
-    for (const char* name : kOutputNames)
-      request.outputs.push_back({name, binary, 0});
+    for (const OutputForm& form : kOutputs)
+      request.outputs.push_back({form.name, binary, 0});
 }
 
 // Paths and headers may hold anything.
@@ -267,7 +262,7 @@ void check_stream_name(const std::string& name) {
                          " bytes of UTF-8 without control characters");
 }
 
-InferRequest parse_infer_request(const std::string& body,
+InferRequest parse_infer_request(std::string body,
                                  const std::string& header_length,
                                  const RequestLimits& limits) {
   if (static_cast<int64_t>(body.size()) > limits.body_bytes)
@@ -279,8 +274,9 @@ InferRequest parse_infer_request(const std::string& body,
     refuse_as_too_large(
         "request", "expected at most " + std::to_string(limits.json_bytes) +
                        " bytes of JSON, send images as binary data");
-  const Json document =
-      parse_client_json(body.substr(0, length), limits.json_depth);
+  const Json document = parse_client_json(
+      std::string_view(body).substr(0, length), limits.json_depth);
+  body.erase(0, length);
   check_keys(document, "request", {"id", "parameters", "inputs", "outputs"});
   InferRequest request;
   request.id = read_text(document, "id");
@@ -288,8 +284,8 @@ InferRequest parse_infer_request(const std::string& body,
     refuse("id", "expected at most " + std::to_string(kLongestId) + " bytes");
   const Json nothing = Json::object();
   read_parameters(find_or(document, "parameters", nothing), request);
-  request.images = read_input(find_or(document, "inputs", nothing),
-                              body.substr(length), limits);
+  request.images =
+      read_input(find_or(document, "inputs", nothing), std::move(body), limits);
   read_outputs(document, request);
   return request;
 }

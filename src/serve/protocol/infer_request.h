@@ -33,7 +33,7 @@ struct InputTensor {
   std::string data;
 };
 
-// One of kOutputNames, and how it is wanted.
+// One of kOutputs, and how it is wanted.
 struct OutputRequest {
   std::string name;
   bool binary = false;
@@ -48,16 +48,24 @@ struct InferRequest {
   std::optional<int64_t> seq;
   bool adapt = true;
   bool reset = false;
-  bool sequence_start = false;
   bool sequence_end = false;
   int64_t timeout_us = 0;  // 0: none
   InputTensor images;
-  std::vector<OutputRequest> outputs;  // all of kOutputNames if none is named
+  std::vector<OutputRequest> outputs;  // all of kOutputs if none is named
 };
 
+constexpr const char* kModelVersion = "1";  // of every model
 constexpr const char* kInputName = "images";
-constexpr const char* kOutputNames[] = {"logits", "label", "confidence",
-                                        "verdict"};
+
+struct OutputForm {
+  const char* name;
+  const char* datatype;
+};
+constexpr const char* kLogits = "logits";  // [N, classes]; the others are [N]
+constexpr OutputForm kOutputs[] = {{kLogits, "FP32"},
+                                   {"label", "INT64"},
+                                   {"confidence", "FP32"},
+                                   {"verdict", "BYTES"}};
 
 // The longest name of a stream, in bytes: escaped, it is the name of a folder.
 constexpr size_t kLongestStreamName = 80;
@@ -70,7 +78,7 @@ void check_stream_name(const std::string& name);
 // Inference-Header-Content-Length: where the JSON ends and binary data begins;
 // empty if there is none. Throws RequestError: kTooLarge beyond a limit,
 // kBadRequest for anything else that does not fit.
-InferRequest parse_infer_request(const std::string& body,
+InferRequest parse_infer_request(std::string body,
                                  const std::string& header_length,
                                  const RequestLimits& limits);
 

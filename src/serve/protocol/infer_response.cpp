@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -89,6 +88,7 @@ FloatJson parameters_of(const InferRequest& request,
       {"next_seq", result.next_seq},      {"durable_seq", result.durable_seq},
       {"updates", result.answer.updates}, {"guard", result.answer.guard}};
   if (!result.frozen.empty()) parameters["frozen"] = result.frozen;
+  if (result.skipped > 0) parameters["skipped"] = result.skipped;
   return parameters;
 }
 
@@ -103,7 +103,8 @@ std::string dump(const FloatJson& document) {
 InferResponse write_infer_response(const std::string& model,
                                    const InferRequest& request,
                                    const InferResult& result) {
-  FloatJson document = {{"model_name", model}, {"model_version", "1"}};
+  FloatJson document = {{"model_name", model},
+                        {"model_version", kModelVersion}};
   if (!request.id.empty()) document["id"] = request.id;
   if (!request.stream.empty())
     document["parameters"] = parameters_of(request, result);

@@ -1,6 +1,6 @@
 #include "serve/protocol/json_input.h"
 
-#include <algorithm>
+#include <set>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -9,31 +9,65 @@
 #include "sotta/core/options.h"
 
 namespace sotta {
+
 namespace {
 
-[[noreturn]] void refuse(const std::string& subject,
-                         const std::string& problem) {
-  throw RequestError(HttpStatus::kBadRequest, subject, problem);
-}
+// Looks at a text before it is parsed: with a callback the library's parser
+// looks through a whole list at the end of each of its objects.
+class TextCheck : public nlohmann::json_sax<Json> {
+ public:
+  explicit TextCheck(int64_t depth) : depth_(depth) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+
+  bool start_object(size_t) override { return open(); }
+  bool start_array(size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    // Whoever else reads it might take the other one.
+    if (!keys_.back().insert(name).second)
+      refuse("request", "expected each key of an object once");
+    return true;
+  }
+
+  bool parse_error(size_t, const std::string&,
+                   const Json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool open() {
+    if (static_cast<int64_t>(keys_.size()) >= depth_)
+      refuse("request", "expected JSON nested at most " +
+                            std::to_string(depth_) + " deep");
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    keys_.pop_back();
+    return true;
+  }
+
+  const int64_t depth_;
+  std::vector<std::set<std::string>> keys_;  // of what is open
+};
 
 }  // namespace
 
-Json parse_client_json(const std::string& text, int64_t depth) {
-  const auto check_depth = [depth](int level, Json::parse_event_t event,
-                                   const Json&) {
-    if ((event == Json::parse_event_t::object_start ||
-         event == Json::parse_event_t::array_start) &&
-        level >= depth)
-      refuse("request",
-             "expected JSON nested at most " + std::to_string(depth) + " deep");
-    return true;
-  };
-  try {
-    return Json::parse(text, check_depth);
-  } catch (const Json::exception&) {
-    // The library's message quotes the text, which may hold anything.
+Json parse_client_json(std::string_view text, int64_t depth) {
+  TextCheck check(depth);
+  // The library's message would quote the text, which may hold anything.
+  if (!Json::sax_parse(text.begin(), text.end(), &check))
     refuse("request", "expected JSON");
-  }
+  return Json::parse(text.begin(), text.end());
 }
 
 void check_keys(const Json& object, const std::string& subject,
@@ -44,8 +78,7 @@ void check_keys(const Json& object, const std::string& subject,
     try {
       require_one_of(subject, key, names);
     } catch (const Error& error) {
-      const std::string sentence = first_line(error);
-      refuse(subject, sentence.substr(subject.size() + 2));
+      throw RequestError(HttpStatus::kBadRequest, first_line(error));
     }
   }
 }

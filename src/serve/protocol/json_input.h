@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,7 +16,7 @@ using Json = nlohmann::json;
 
 // Throws RequestError(kBadRequest) if the text is no JSON, or is nested deeper
 // than `depth`.
-Json parse_client_json(const std::string& text, int64_t depth);
+Json parse_client_json(std::string_view text, int64_t depth);
 
 // Throws RequestError(kBadRequest) unless it is an object with no other keys.
 void check_keys(const Json& object, const std::string& subject,

@@ -30,7 +30,7 @@ Dispatcher::~Dispatcher() {
     const Lock lock(mutex_);
     ended_ = true;
   }
-  changed_.notify_all();
+  has_task_.notify_all();
   for (std::thread& worker : workers_)
     worker.join();
 }
@@ -60,11 +60,9 @@ void Dispatcher::enqueue(const std::string& key, Task task) {
   Queue& queue = queues_[key];
   queue.tasks.push_back(std::move(task));
   ++waiting_;
-  if (!queue.running && !queue.listed) {
-    queue.listed = true;
-    turns_.push_back(key);
-  }
-  changed_.notify_all();
+  if (queue.running || queue.tasks.size() > 1) return;
+  turns_.push_back(key);
+  has_task_.notify_one();
 }
 
 void Dispatcher::post_follow_up(const std::string& key, Task task) {
@@ -72,14 +70,14 @@ void Dispatcher::post_follow_up(const std::string& key, Task task) {
   Queue& queue = queues_[key];
   if (!queue.follow_up) follow_ups_.push_back(key);
   queue.follow_up = std::move(task);
-  changed_.notify_all();
+  has_task_.notify_one();
 }
 
 void Dispatcher::work() {
   if (options_.prepare_thread) options_.prepare_thread();
   Lock lock(mutex_);
   while (!ended_)
-    if (!run_one(lock)) changed_.wait(lock);
+    if (!run_one(lock)) has_task_.wait(lock);
 }
 
 // Whether there was anything to run.
@@ -88,7 +86,6 @@ bool Dispatcher::run_one(Lock& lock) {
     const std::string key = std::move(turns_.front());
     turns_.pop_front();
     Queue& queue = queues_.at(key);
-    queue.listed = false;
     Task task = std::move(queue.tasks.front());
     queue.tasks.pop_front();
     --waiting_;
@@ -105,29 +102,26 @@ bool Dispatcher::run_one(Lock& lock) {
   return true;
 }
 
+// The worker goes on with what it leaves in turns_: nobody else is woken.
 void Dispatcher::run(const std::string& key, Task task, Lock& lock) {
   queues_.at(key).running = true;
-  ++running_;
   lock.unlock();
   task();
   task = nullptr;
   lock.lock();
-  --running_;
   Queue& queue = queues_.at(key);
   queue.running = false;
-  if (!queue.tasks.empty()) {
-    queue.listed = true;
+  if (!queue.tasks.empty())
     turns_.push_back(key);
-  } else if (!queue.follow_up) {
+  else if (!queue.follow_up)
     queues_.erase(key);
-  }
-  changed_.notify_all();
+  if (queues_.empty()) is_idle_.notify_all();
 }
 
 void Dispatcher::finish() {
   Lock lock(mutex_);
   finishing_ = true;
-  changed_.wait(lock, [this] { return queues_.empty() && running_ == 0; });
+  is_idle_.wait(lock, [this] { return queues_.empty(); });
 }
 
 size_t Dispatcher::waiting() const {

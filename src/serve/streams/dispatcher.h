@@ -58,7 +58,6 @@ class Dispatcher {
     std::deque<Task> tasks;
     Task follow_up;
     bool running = false;
-    bool listed = false;  // in turns_
   };
 
   bool is_full(const std::string& key) const;
@@ -70,12 +69,11 @@ class Dispatcher {
 
   const DispatcherOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, Queue> queues_;
-  std::deque<std::string> turns_;       // keys that have tasks
-  std::deque<std::string> follow_ups_;  // keys that have a follow-up
+  std::condition_variable has_task_, is_idle_;
+  std::map<std::string, Queue> queues_;  // those that have or run anything
+  std::deque<std::string> turns_;        // keys that have tasks and run none
+  std::deque<std::string> follow_ups_;   // keys that have a follow-up
   int64_t waiting_ = 0;
-  int64_t running_ = 0;
   bool finishing_ = false, ended_ = false;
   std::vector<std::thread> workers_;
 };

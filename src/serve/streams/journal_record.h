@@ -21,8 +21,13 @@ struct JournalRecord {
 // Its length in 8 bytes, a Checksum in 16 characters, then the fields.
 std::string pack_record(const JournalRecord& record);
 
-// The whole records at the front of a journal's bytes. What follows the first
-// that is not whole is not read.
-std::vector<JournalRecord> parse_records(std::string_view bytes);
+struct JournalRecords {
+  std::vector<JournalRecord> whole;  // those at the front
+
+  // Whether what follows them is more than the beginning of one record, which
+  // is what a crash leaves while one is appended.
+  bool damaged = false;
+};
+JournalRecords parse_records(std::string_view bytes);
 
 }  // namespace sotta

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <ATen/ops/empty.h>
@@ -38,16 +37,6 @@ StreamRequest to_request(const JournalRecord& record) {
   return {record.seq, record.adapt, record.reset, images};
 }
 
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
 }  // namespace
 
 RequestJournal::RequestJournal(std::filesystem::path file)
@@ -69,7 +58,8 @@ RequestJournal::~RequestJournal() {
 }
 
 void RequestJournal::append(const StreamRequest& request) {
-  if (!write_all(descriptor_, pack_record(to_record(request))) ||
+  const std::string record = pack_record(to_record(request));
+  if (!write_all(descriptor_, record.data(), record.size()) ||
       ::fdatasync(descriptor_) != 0)
     fail_to_write(file_, errno);
 }
@@ -89,12 +79,13 @@ std::string read_whole(const std::filesystem::path& file) try {
 
 }  // namespace
 
-std::vector<StreamRequest> read_journal(const std::filesystem::path& file) {
-  const std::string content = read_whole(file);
-  std::vector<StreamRequest> requests;
-  for (const JournalRecord& record : parse_records(content))
-    requests.push_back(to_request(record));
-  return requests;
+JournalContent read_journal(const std::filesystem::path& file) {
+  const JournalRecords records = parse_records(read_whole(file));
+  JournalContent content;
+  for (const JournalRecord& record : records.whole)
+    content.requests.push_back(to_request(record));
+  content.damaged = records.damaged;
+  return content;
 }
 
 }  // namespace sotta

@@ -17,8 +17,7 @@ struct StreamRequest {
   at::Tensor images;  // uint8 or float [N, C, H, W] on the CPU
 };
 
-// Requests since a snapshot, appended one by one as JournalRecords. What
-// follows the first that is not whole was never answered, and is not read.
+// Requests since a snapshot, appended one by one as JournalRecords.
 class RequestJournal {
  public:
   // Makes the file, empty, or throws Error(kIo).
@@ -37,7 +36,14 @@ class RequestJournal {
   int descriptor_;
 };
 
-// The whole requests of a journal, in their order; none if there is no file.
-std::vector<StreamRequest> read_journal(const std::filesystem::path& file);
+struct JournalContent {
+  std::vector<StreamRequest> requests;  // the whole ones, in their order
+
+  // Whether requests after them may be lost. One that a crash cut short was
+  // never answered, and is none of those.
+  bool damaged = false;
+};
+// Nothing if there is no file.
+JournalContent read_journal(const std::filesystem::path& file);
 
 }  // namespace sotta

@@ -8,8 +8,8 @@
 #include "sotta/core/error.h"
 #include "sotta/core/log.h"
 
+#include "core/stopwatch.h"
 #include "data/tensor.h"
-#include "gpu/device_work.h"
 #include "serve/request_error.h"
 
 namespace sotta {
@@ -19,52 +19,36 @@ at::Device device_of(const Adapter& adapter) {
   return adapter.model().source().affine.device();
 }
 
-template <class Number>
-void append(const at::Tensor& values, std::vector<Number>& to) {
-  const at::Tensor plain = values.cpu().contiguous();
-  const auto* begin = plain.data_ptr<Number>();
-  to.insert(to.end(), begin, begin + plain.numel());
-}
-
-void append(const at::Tensor& logits, const Prediction& prediction,
-            StreamAnswer& answer) {
-  answer.classes = logits.size(1);
-  append(logits, answer.logits);
-  append(prediction.labels, answer.labels);
-  append(prediction.confidences, answer.confidences);
-}
-
 }  // namespace
 
-StreamAnswer answer_with(const Adapter& adapter, const at::Tensor& images) {
-  const at::Device device = device_of(adapter);
-  const DeviceWork at_work(device);
-  const at::Tensor logits = adapter.method().predict(images.to(device));
-  StreamAnswer answer;
-  append(logits, classify(logits), answer);
-  answer.verdicts.assign(static_cast<size_t>(images.size(0)),
-                         Verdict::kNotScreened);
-  answer.updates = adapter.updates();
-  return answer;
-}
-
 ServedStream::ServedStream(std::unique_ptr<Adapter> adapter,
-                           StreamFolder folder, StreamOptions options)
+                           std::unique_ptr<StreamStorage> storage,
+                           ServedStreamOptions options)
     : adapter_(std::move(adapter)),
-      folder_(std::move(folder)),
-      options_(std::move(options)) {
-  const auto loaded = folder_.load();
+      storage_(std::move(storage)),
+      options_(std::move(options)),
+      watch_(options_.watch) {
+  const auto loaded = storage_->load();
   if (!loaded) return;
   restore(loaded->state);
   snapshot_ = loaded->number;
   durable_seq_ = next_seq_;
-  for (const std::string& problem : loaded->damaged) {
-    notice_ += (notice_.empty() ? "" : "; ") + problem;
-    log(LogLevel::kWarning,
-        problem + "; went on from snapshot " + std::to_string(loaded->number));
-  }
-  repeat(folder_.requests_since(loaded->number));
+  for (const std::string& problem : loaded->damaged)
+    say(problem + "; went on from snapshot " + std::to_string(loaded->number));
+  const auto since = storage_->requests_since(loaded->number);
+  watch_.mute(true);
+  repeat(since.requests);
+  watch_.mute(false);
   if (options_.journal && !journal_) save();
+  if (dirty_) return;  // what is whole of a journal is nowhere else
+  for (const int64_t journal : since.damaged)
+    say(storage_->set_journal_aside(journal) + "; went on from request " +
+        std::to_string(next_seq_));
+}
+
+void ServedStream::say(const std::string& problem) {
+  notice_ += (notice_.empty() ? "" : "; ") + problem;
+  log(LogLevel::kWarning, problem);
 }
 
 void ServedStream::restore(const StreamState& state) {
@@ -76,6 +60,7 @@ void ServedStream::restore(const StreamState& state) {
   frozen_ = state.frozen;
   guard_ = state.guard;
   guard_trips_ = state.guard_trips;
+  skipped_ = state.skipped;
   answers_ = state.answers;
 }
 
@@ -100,7 +85,8 @@ InferResult ServedStream::infer(const StreamRequest& request) {
   if (!problem_.empty() && !has_work()) save();  // finish() has tried
   if (!problem_.empty()) {                       // answered, not counted
     check_size(request);
-    StreamAnswer answer = answer_with(*adapter_, request.images);
+    StreamAnswer answer = predict(request.images);
+    watch_.answered(answer);
     answer.seq = request.seq.value_or(next_seq_);
     return reply(std::move(answer));
   }
@@ -112,16 +98,13 @@ InferResult ServedStream::infer(const StreamRequest& request) {
     throw error;
   }
   check_size(request);
-  InferResult result = reply(take(request));
+  StreamAnswer answer = take(request);
   if (options_.journal) keep_on_disk(request);
-  result.next_seq = next_seq_;
-  result.durable_seq = durable_seq_;
-  result.frozen = why_frozen();
-  return result;
+  return reply(std::move(answer));
 }
 
 InferResult ServedStream::reply(StreamAnswer answer) const {
-  return {std::move(answer), next_seq_, durable_seq_, why_frozen()};
+  return {std::move(answer), next_seq_, durable_seq_, why_frozen(), skipped_};
 }
 
 InferResult ServedStream::stored_reply(int64_t seq) const {
@@ -149,25 +132,42 @@ void ServedStream::check_size(const StreamRequest& request) const {
                          std::to_string(images.size(3)));
 }
 
+// Restores what there was before `work` if that throws: memory may run out in
+// the second window of a request, or in the middle of an update.
+template <class Work>
+auto ServedStream::all_or_nothing(const Work& work) {
+  const Snapshot before = adapter_->snapshot();
+  const std::string guard = guard_;
+  const int64_t guard_trips = guard_trips_;
+  try {
+    return work();
+  } catch (...) {
+    adapter_->restore(before);
+    guard_ = guard;
+    guard_trips_ = guard_trips;
+    throw;
+  }
+}
+
 // Processes the next request. Nothing has changed if it throws.
 StreamAnswer ServedStream::take(const StreamRequest& request) {
   const at::Tensor images = request.images.to(device_of(*adapter_));
-  if (request.reset) {
-    const Snapshot before = adapter_->snapshot();
-    adapter_->reset();
-    try {
-      adapter_->predict(images);
-    } catch (...) {
-      adapter_->restore(before);
-      throw;
-    }
-  }
-  StreamAnswer answer = request.adapt && !frozen_
-                            ? observe(images)
-                            : answer_with(*adapter_, images);
-  answer.seq = next_seq_;
-  answer.guard = std::exchange(guard_, "");
-  answers_.add(answer);
+  const bool learns = request.adapt && !frozen_;
+  const auto compute = [&] {
+    if (request.reset) adapter_->reset();
+    StreamAnswer answer = learns ? observe(images) : predict(images);
+    answer.seq = next_seq_;
+    answer.guard = guard_;
+    answers_.add(answer);
+    return answer;
+  };
+  // Adapter::observe() of one window's images is all or nothing by itself.
+  const bool one_step =
+      !request.reset && (!learns || images.size(0) <= adapter_->room());
+  StreamAnswer answer = one_step ? compute() : all_or_nothing(compute);
+  if (request.reset) watch_.tell_jump(*adapter_, StreamEvent::Kind::kReset);
+  if (!learns) watch_.answered(answer);
+  guard_.clear();
   ++next_seq_;
   unsaved_images_ += images.size(0);
   dirty_ = true;
@@ -180,8 +180,10 @@ StreamAnswer ServedStream::observe(const at::Tensor& images) {
   for (int64_t begin = 0; begin < images.size(0);) {
     if (adapter_->update_due()) learn();
     const int64_t end = std::min(images.size(0), begin + adapter_->room());
-    const Observation part = adapter_->observe(images.slice(0, begin, end));
-    append(part.logits, part.prediction, answer);
+    const at::Tensor images_of_part = images.slice(0, begin, end);
+    const Observation part = observe_part(images_of_part);
+    append_answer(part.logits, part.prediction, answer);
+    watch_.observed(answer, images_of_part, adapter_->update_due());
     answer.verdicts.insert(answer.verdicts.end(), part.verdicts.begin(),
                            part.verdicts.end());
     begin = end;
@@ -190,14 +192,52 @@ StreamAnswer ServedStream::observe(const at::Tensor& images) {
   return answer;
 }
 
+// What the network says of them; learns nothing.
+StreamAnswer ServedStream::predict(const at::Tensor& images) const {
+  StreamAnswer answer;
+  const auto pass = [&] { answer = answer_with(*adapter_, images); };
+  options_.batch ? options_.batch->predict(*adapter_, images, pass) : pass();
+  return answer;
+}
+
+Observation ServedStream::observe_part(const at::Tensor& images) {
+  Observation seen;
+  const auto pass = [&] { seen = adapter_->observe(images); };
+  options_.batch ? options_.batch->predict(*adapter_, images, pass) : pass();
+  return seen;
+}
+
+UpdateReport ServedStream::update() {
+  UpdateReport report;
+  const auto step = [&] { report = adapter_->update(); };
+  options_.batch ? options_.batch->update(step) : step();
+  return report;
+}
+
+bool ServedStream::follow(const AnsweredRequest& ahead) {
+  if (*ahead.request.seq != next_seq_) return false;
+  const at::Tensor images = ahead.request.images.to(device_of(*adapter_));
+  if (ahead.skipped)
+    skipped_ += images.size(0);
+  else if (ahead.request.adapt && !frozen_)
+    all_or_nothing([&] { return observe(images); });
+  answers_.add(ahead.answer);
+  ++next_seq_;
+  unsaved_images_ += images.size(0);
+  dirty_ = true;
+  return true;
+}
+
 void ServedStream::learn() {
-  const UpdateReport report = adapter_->update();
+  const Stopwatch stopwatch;
+  const UpdateReport report = all_or_nothing([&] { return update(); });
   if (!report.guard.empty()) {
     guard_ += (guard_.empty() ? "" : ", then ") + report.guard;
     ++guard_trips_;
   }
   learnt_ = true;
   dirty_ = true;
+  watch_.learnt(*adapter_, report, stopwatch.seconds());
 }
 
 bool ServedStream::has_work() const {
@@ -206,7 +246,15 @@ bool ServedStream::has_work() const {
 }
 
 void ServedStream::finish() {
-  if (adapter_->update_due()) learn();
+  if (adapter_->update_due()) {
+    try {
+      learn();
+    } catch (const std::exception& error) {
+      problem_ = "an update failed: " + first_line(error);
+      watch_.tell(StreamEvent::Kind::kStorage, problem_);
+      return;
+    }
+  }
   if (has_work()) save();
 }
 
@@ -218,27 +266,34 @@ void ServedStream::keep_on_disk(const StreamRequest& request) {
   try {
     journal_->append(numbered);
     durable_seq_ = next_seq_;
-  } catch (const Error& error) {
+  } catch (const StreamElsewhere&) {  // nothing of it counts here
+    throw;
+  } catch (const std::exception& error) {  // the disk, or memory for it
     problem_ = first_line(error);
     journal_.reset();
+    watch_.tell(StreamEvent::Kind::kStorage, problem_);
   }
 }
 
 void ServedStream::save(bool keep) {
+  const std::string before = problem_;
   try {
-    snapshot_ = folder_.save(state(), keep);
+    snapshot_ = storage_->save(state(), keep);
     durable_seq_ = next_seq_;
     unsaved_images_ = 0;
     learnt_ = dirty_ = false;
     journal_.reset();
-    if (options_.journal) journal_ = folder_.start_journal(snapshot_);
+    if (options_.journal) journal_ = storage_->start_journal(snapshot_);
     problem_.clear();
-  } catch (const Error& error) {
-    problem_ = first_line(error);
+  } catch (const StreamElsewhere&) {  // nothing of it counts here
+    throw;
   } catch (const std::filesystem::filesystem_error& error) {
+    problem_ = error.path1().string() + ": " + error.code().message();
+  } catch (const std::exception& error) {
     problem_ = first_line(error);
   }
   if (!problem_.empty()) journal_.reset();
+  if (problem_ != before) watch_.tell(StreamEvent::Kind::kStorage, problem_);
 }
 
 void ServedStream::save_change() {
@@ -258,30 +313,27 @@ bool ServedStream::save_all() {
 
 void ServedStream::set_frozen(bool frozen) {
   finish();
-  frozen_ = frozen;
+  if (frozen != std::exchange(frozen_, frozen))
+    watch_.tell(frozen ? StreamEvent::Kind::kFreeze : StreamEvent::Kind::kThaw);
   save_change();
 }
 
 void ServedStream::reset() {
   adapter_->reset();
   guard_.clear();
+  watch_.tell_jump(*adapter_, StreamEvent::Kind::kReset);
   save_change();
 }
 
 void ServedStream::roll_back(int64_t snapshot) {
-  StreamState earlier;
-  try {
-    earlier = folder_.read(snapshot);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kNotFound) throw;
-    throw RequestError(HttpStatus::kNotFound, "snapshot",
-                       "there is none of number " + std::to_string(snapshot));
-  }
+  const StreamState earlier = storage_->read(snapshot);
   if (earlier.identity != options_.identity)
     throw RequestError(HttpStatus::kConflict, "snapshot",
                        "it belongs to another model, method or options");
   adapter_->restore(earlier.adapter);
   guard_.clear();
+  watch_.tell_jump(*adapter_, StreamEvent::Kind::kRollback,
+                   std::to_string(snapshot));
   save_change();
 }
 
@@ -292,11 +344,13 @@ int64_t ServedStream::keep_snapshot() {
   if (!problem_.empty())
     throw RequestError(HttpStatus::kUnavailable, "state",
                        "not saved: " + problem_);
+  watch_.tell(StreamEvent::Kind::kSnapshot, std::to_string(snapshot_));
   return snapshot_;
 }
 
 void ServedStream::replace_state(const StreamState& state) {
   restore(state);
+  watch_.tell_jump(*adapter_, StreamEvent::Kind::kReplace);
   save_change();
 }
 
@@ -313,10 +367,12 @@ StreamStatus ServedStream::status() const {
   status.updates = adapter_->updates();
   status.pending = adapter_->pending();
   status.guard_trips = guard_trips_;
+  status.skipped = skipped_;
   status.snapshot = snapshot_;
   status.frozen = why_frozen();
   status.problem = problem_;
   status.notice = notice_;
+  status.live = watch_.figures().summary();
   return status;
 }
 
@@ -328,6 +384,7 @@ StreamState ServedStream::state() const {
   state.frozen = frozen_;
   state.guard = guard_;
   state.guard_trips = guard_trips_;
+  state.skipped = skipped_;
   state.answers = answers_;
   return state;
 }

@@ -7,18 +7,17 @@
 
 #include "sotta/adapt/adapter.h"
 
+#include "serve/streams/network_answer.h"
 #include "serve/streams/request_journal.h"
-#include "serve/streams/state_store.h"
 #include "serve/streams/stream_answer.h"
+#include "serve/streams/stream_batch.h"
 #include "serve/streams/stream_state.h"
+#include "serve/streams/stream_storage.h"
+#include "serve/streams/stream_watch.h"
 
 namespace sotta {
 
-// What an adapter's network says now of images on the CPU, learning nothing.
-// Does not look at their size.
-StreamAnswer answer_with(const Adapter& adapter, const at::Tensor& images);
-
-struct StreamOptions {
+struct ServedStreamOptions {
   std::string identity;  // see StreamState
 
   // Every request reaches the disk before it is answered; else only every
@@ -28,6 +27,12 @@ struct StreamOptions {
   // A state is saved after this many images at the latest, although nothing was
   // learnt from them.
   int64_t save_interval = 64;
+
+  // What computes passes of several streams together, and has made the
+  // adapter's executor; none: each stream's are computed alone.
+  StreamBatch* batch = nullptr;
+
+  WatchOptions watch = {};
 };
 
 // Where a stream stands.
@@ -38,10 +43,19 @@ struct StreamStatus {
   int64_t updates = 0;  // applied
   int64_t pending = 0;  // images of the window that is filling
   int64_t guard_trips = 0;
+  int64_t skipped = 0;   // images answered and not learnt from, see follow()
   int64_t snapshot = 0;  // the newest on disk; 0 if there is none
   std::string frozen;    // why nothing is learnt; empty if it is
-  std::string problem;   // why the disk refuses; empty if it does not
+  std::string problem;   // why the disk or the memory refuses; empty if neither
   std::string notice;    // what was found damaged when it was loaded
+  LiveSummary live;
+};
+
+// A request that was answered by published() while the stream was busy.
+struct AnsweredRequest {
+  StreamRequest request;  // with its number
+  StreamAnswer answer;
+  bool skipped = false;  // too many were waiting: not to be learnt from
 };
 
 // One adapter, what it was asked and answered, and its files.
@@ -54,22 +68,35 @@ struct StreamStatus {
 // that has seen every update of the requests before it: observe() and update()
 // of Adapter, call by call.
 //
-// When the disk refuses to take a state the stream freezes: requests are
-// answered and not counted, so that clients send them again later. Every
-// request tries the disk again.
+// When the disk refuses to take a state, or an update fails (memory may run
+// out), the stream freezes: requests are answered and not counted, so that
+// clients send them again later. Every request tries again first.
 //
 // Not thread-safe.
 class ServedStream {
  public:
-  // Restores the newest whole snapshot in the folder and repeats the requests
+  // Restores the newest whole snapshot in the storage and repeats the requests
   // in its journals. Throws RequestError(kConflict) if the state is another
   // identity's, Error(kBadFormat) if none of the snapshots is whole.
-  ServedStream(std::unique_ptr<Adapter> adapter, StreamFolder folder,
-               StreamOptions options);
+  ServedStream(std::unique_ptr<Adapter> adapter,
+               std::unique_ptr<StreamStorage> storage,
+               ServedStreamOptions options);
 
-  // Throws RequestError: kConflict for a request out of turn or one whose
-  // answer is forgotten, kBadRequest for images of another size than before.
+  // Throws StreamElsewhere where the stream was found to be taken over;
+  // RequestError: kConflict for a request out of turn or one whose
+  // answer is forgotten, kBadRequest for images of another size than before;
+  // and what the network throws. Nothing was learnt from the request then.
   InferResult infer(const StreamRequest& request);
+
+  // The network that predicts now; lives as long as the stream at the most.
+  std::shared_ptr<const PublishedNetwork> published() const {
+    return std::make_shared<const PublishedNetwork>(*adapter_);
+  }
+
+  // Counts a request that published() has answered, keeps that answer, and
+  // learns from its images. False, and nothing has changed, if it is not the
+  // next: one before it has failed. Throws as infer() does.
+  bool follow(const AnsweredRequest& ahead);
 
   // The work that an answer need not wait for: the update that is due, and
   // saving. infer() does it first if nobody else has.
@@ -81,7 +108,7 @@ class ServedStream {
   // lasts until the process ends.
   void set_frozen(bool frozen);
   void reset();
-  void roll_back(int64_t snapshot);  // kNotFound if there is none
+  void roll_back(int64_t snapshot);  // throws as StreamStorage::read()
   int64_t keep_snapshot();           // returns its number
   void replace_state(const StreamState& state);
 
@@ -90,19 +117,33 @@ class ServedStream {
 
   StreamStatus status() const;
   StreamState state() const;
-  std::vector<SnapshotEntry> snapshots() const { return folder_.snapshots(); }
+  std::vector<SnapshotEntry> snapshots() const { return storage_->snapshots(); }
+
+  // Where it is kept; claimed and looked at by whoever uses the stream.
+  StreamStorage& storage() { return *storage_; }
+  const StreamStorage& storage() const { return *storage_; }
+
+  // Its figures, and the latency of requests for them.
+  StreamWatch& watch() { return watch_; }
+  const StreamWatch& watch() const { return watch_; }
 
   // The norm layers as adapted, under the names of a weights file.
   TensorFile norm() const;
 
  private:
+  void say(const std::string& problem);
   void restore(const StreamState& state);
   void repeat(const std::vector<StreamRequest>& requests);
   InferResult reply(StreamAnswer answer) const;
   InferResult stored_reply(int64_t seq) const;
   void check_size(const StreamRequest& request) const;
+  template <class Work>
+  auto all_or_nothing(const Work& work);
   StreamAnswer take(const StreamRequest& request);
   StreamAnswer observe(const at::Tensor& images);
+  StreamAnswer predict(const at::Tensor& images) const;
+  Observation observe_part(const at::Tensor& images);
+  UpdateReport update();
   void learn();
   void keep_on_disk(const StreamRequest& request);
   void save(bool keep = false);
@@ -110,8 +151,8 @@ class ServedStream {
   std::string why_frozen() const;
 
   std::unique_ptr<Adapter> adapter_;
-  StreamFolder folder_;
-  StreamOptions options_;
+  std::unique_ptr<StreamStorage> storage_;
+  ServedStreamOptions options_;
   std::unique_ptr<RequestJournal> journal_;  // none before the first snapshot
 
   int64_t next_seq_ = 0;
@@ -119,14 +160,16 @@ class ServedStream {
   bool frozen_ = false;
   std::string guard_;
   int64_t guard_trips_ = 0;
+  int64_t skipped_ = 0;
   AnswerLog answers_;
 
   int64_t snapshot_ = 0;
   int64_t unsaved_images_ = 0;
   bool dirty_ = false;   // anything changed since the last snapshot
   bool learnt_ = false;  // an update did
-  std::string problem_;  // why the disk refused; empty while it does not
+  std::string problem_;  // why it could not be saved or updated; else empty
   std::string notice_;
+  StreamWatch watch_;
 };
 
 }  // namespace sotta

@@ -12,7 +12,9 @@
 
 #include "sotta/core/error.h"
 
+#include "core/atomic_file.h"
 #include "core/output_place.h"
+#include "serve/percent_decode.h"
 
 namespace sotta {
 namespace {
@@ -23,6 +25,7 @@ constexpr const char* kSnapshot = ".safetensors";
 constexpr const char* kKeptSnapshot = "-kept.safetensors";
 constexpr const char* kJournal = ".journal";
 constexpr const char* kDamaged = ".damaged";
+constexpr const char* kRemoved = ".removed-";  // no stream's name
 constexpr size_t kDigits = 10;
 
 bool is_plain(unsigned char letter) {
@@ -55,13 +58,28 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-std::vector<int64_t> journals_in(const fs::path& folder) {
+std::vector<int64_t> journals_among(const std::vector<std::string>& names) {
   std::vector<int64_t> numbers;
-  for (const std::string& name : names_in(folder))
+  for (const std::string& name : names)
     if (const int64_t number = number_of(name, kJournal))
       numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
+}
+
+// The oldest first.
+std::vector<SnapshotEntry> snapshots_among(
+    const std::vector<std::string>& names) {
+  std::vector<SnapshotEntry> entries;
+  for (const std::string& name : names) {
+    if (const int64_t number = number_of(name, kSnapshot))
+      entries.push_back({number, false});
+    if (const int64_t number = number_of(name, kKeptSnapshot))
+      entries.push_back({number, true});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return entries;
 }
 
 }  // namespace
@@ -78,20 +96,9 @@ std::string escape_name(const std::string& name) {
 }
 
 std::optional<std::string> unescape_name(const std::string& escaped) {
-  std::string name;
-  for (size_t i = 0; i < escaped.size(); ++i) {
-    unsigned code = static_cast<unsigned char>(escaped[i]);
-    if (escaped[i] == '%') {
-      const char* digits = escaped.data() + i + 1;
-      const char* end = escaped.data() + std::min(i + 3, escaped.size());
-      if (std::from_chars(digits, end, code, 16).ptr != digits + 2)
-        return std::nullopt;
-      i += 2;
-    }
-    name.push_back(static_cast<char>(code));
-  }
-  if (escape_name(name) != escaped || name.empty()) return std::nullopt;
-  return name;
+  const auto name = percent_decode(escaped);
+  const bool is_ours = name && !name->empty() && escape_name(*name) == escaped;
+  return is_ours ? name : std::nullopt;
 }
 
 fs::path StreamFolder::file_of(const SnapshotEntry& entry) const {
@@ -104,19 +111,22 @@ fs::path StreamFolder::journal_of(int64_t number) const {
 }
 
 int64_t StreamFolder::save(const StreamState& state, bool keep) {
-  make_folder(path_);
-  const auto before = snapshots();
-  int64_t last = before.empty() ? 0 : before.back().number;
-  for (const std::string& name : names_in(path_))  // never a number again
+  if (quota_) quota_->require_room(path_);
+  make_folder_durably(path_);
+  const auto names = names_in(path_);
+  auto all = snapshots_among(names);
+  int64_t last = all.empty() ? 0 : all.back().number;
+  for (const std::string& name : names)  // never a number again
     last = std::max(last, number_of(name, kDamaged));
-  const SnapshotEntry entry{last + 1, keep};
-  write_safetensors(file_of(entry), to_tensor_file(state));
-  remove_old();
-  return entry.number;
+  all.push_back({last + 1, keep});
+  write_safetensors(file_of(all.back()), to_tensor_file(state));
+  remove_old(all, journals_among(names));
+  if (quota_) quota_->measure(path_);
+  return last + 1;
 }
 
-void StreamFolder::remove_old() const {
-  const auto all = snapshots();
+void StreamFolder::remove_old(const std::vector<SnapshotEntry>& all,
+                              const std::vector<int64_t>& journals) const {
   size_t kept = 0;
   int64_t oldest_of_two = 0;
   for (size_t i = all.size(); i-- > 0;) {
@@ -125,21 +135,12 @@ void StreamFolder::remove_old() const {
     if (all[i].kept && kept++ < kKept) continue;
     if (!newest_two) fs::remove(file_of(all[i]));
   }
-  for (const int64_t number : journals_in(path_))
+  for (const int64_t number : journals)
     if (number < oldest_of_two) fs::remove(journal_of(number));
 }
 
 std::vector<SnapshotEntry> StreamFolder::snapshots() const {
-  std::vector<SnapshotEntry> entries;
-  for (const std::string& name : names_in(path_)) {
-    if (const int64_t number = number_of(name, kSnapshot))
-      entries.push_back({number, false});
-    if (const int64_t number = number_of(name, kKeptSnapshot))
-      entries.push_back({number, true});
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& a, const auto& b) { return a.number < b.number; });
-  return entries;
+  return snapshots_among(names_in(path_));
 }
 
 StreamState StreamFolder::read(const SnapshotEntry& entry) const {
@@ -181,14 +182,24 @@ std::optional<StreamFolder::Loaded> StreamFolder::load() {
   return std::nullopt;
 }
 
-std::vector<StreamRequest> StreamFolder::requests_since(int64_t number) const {
-  std::vector<StreamRequest> requests;
-  for (const int64_t journal : journals_in(path_)) {
+StreamFolder::Journalled StreamFolder::requests_since(int64_t number) const {
+  Journalled since;
+  for (const int64_t journal : journals_among(names_in(path_))) {
     if (journal < number) continue;
-    for (StreamRequest& entry : read_journal(journal_of(journal)))
-      requests.push_back(std::move(entry));
+    JournalContent content = read_journal(journal_of(journal));
+    if (content.damaged) since.damaged.push_back(journal);
+    for (StreamRequest& entry : content.requests)
+      since.requests.push_back(std::move(entry));
   }
-  return requests;
+  return since;
+}
+
+std::string StreamFolder::set_journal_aside(int64_t number) const {
+  const fs::path journal = journal_of(number);
+  fs::path aside = journal;
+  aside += kDamaged;
+  fs::rename(journal, aside);
+  return journal.string() + ": is damaged, requests after the damage are lost";
 }
 
 std::unique_ptr<RequestJournal> StreamFolder::start_journal(
@@ -197,11 +208,19 @@ std::unique_ptr<RequestJournal> StreamFolder::start_journal(
 }
 
 void StreamFolder::remove() {
-  fs::remove_all(path_);
+  if (!fs::exists(path_)) return;
+  const fs::path hidden =
+      path_.parent_path() / (kRemoved + path_.filename().string());
+  fs::remove_all(hidden);
+  rename_durably(path_, hidden);
+  std::error_code left_for_later;
+  fs::remove_all(hidden, left_for_later);
+  if (quota_) quota_->measure(path_);
 }
 
-StateStore::StateStore(fs::path root) : root_(std::move(root)) {
-  make_folder(root_ / "streams");
+StateStore::StateStore(fs::path root, int64_t most_bytes)
+    : root_(std::move(root)), quota_(std::make_shared<DiskQuota>(most_bytes)) {
+  make_folder_durably(root_ / "streams");
   const fs::path file = root_ / "lock";
   lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) fail_to_write(file, errno);
@@ -210,6 +229,25 @@ StateStore::StateStore(fs::path root) : root_(std::move(root)) {
     fail(ErrorKind::kInvalid, root_.string(),
          "is in use by another process that serves streams");
   }
+  remove_leftovers();
+  measure_all();
+}
+
+void StateStore::measure_all() const {
+  for (const std::string& model : names_in(root_ / "streams"))
+    for (const std::string& name : names_in(root_ / "streams" / model))
+      quota_->measure(root_ / "streams" / model / name);
+}
+
+// Of streams whose removal a crash came into.
+void StateStore::remove_leftovers() const {
+  const std::string prefix = kRemoved;
+  for (const std::string& model : names_in(root_ / "streams"))
+    for (const std::string& name : names_in(root_ / "streams" / model))
+      if (name.compare(0, prefix.size(), prefix) == 0) {
+        std::error_code left_for_later;
+        fs::remove_all(root_ / "streams" / model / name, left_for_later);
+      }
 }
 
 StateStore::~StateStore() {
@@ -225,10 +263,16 @@ std::vector<std::string> StateStore::streams(const std::string& model) const {
   return names;
 }
 
+std::unique_ptr<StreamStorage> StateStore::open(
+    const std::string& model, const std::string& stream) const {
+  return std::make_unique<StreamFolder>(folder(model, stream));
+}
+
 StreamFolder StateStore::folder(const std::string& model,
                                 const std::string& stream) const {
-  return StreamFolder(root_ / "streams" / escape_name(model) /
-                      escape_name(stream));
+  return StreamFolder(
+      root_ / "streams" / escape_name(model) / escape_name(stream), stream,
+      quota_);
 }
 
 }  // namespace sotta

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "serve/streams/disk_quota.h"
 #include "serve/streams/request_journal.h"
 #include "serve/streams/stream_state.h"
+#include "serve/streams/stream_storage.h"
 
 namespace sotta {
 
@@ -19,12 +21,6 @@ namespace sotta {
 std::string escape_name(const std::string& name);
 std::optional<std::string> unescape_name(const std::string& escaped);
 
-// A snapshot of a stream on disk. Snapshots are numbered from 1.
-struct SnapshotEntry {
-  int64_t number = 0;
-  bool kept = false;  // asked for by a person, so kept for longer
-};
-
 // The files of one stream: snapshots, the journal of the requests since each,
 // and damaged snapshots under another name. All members throw Error(kIo) when
 // the system refuses. Not thread-safe.
@@ -33,69 +29,71 @@ struct SnapshotEntry {
 //   0000000007-kept.safetensors   snapshot 7, asked for
 //   0000000012.journal            requests since snapshot 12
 //   0000000011.damaged            was snapshot 11
-class StreamFolder {
+//   0000000012.journal.damaged    was the journal since snapshot 12
+class StreamFolder : public StreamStorage {
  public:
-  explicit StreamFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  // Within a quota, if there is one.
+  explicit StreamFolder(std::filesystem::path path, std::string stream = "",
+                        std::shared_ptr<DiskQuota> quota = nullptr)
+      : path_(std::move(path)),
+        stream_(std::move(stream)),
+        quota_(std::move(quota)) {}
 
-  // Writes the next snapshot durably and returns its number. Then removes all
-  // but the newest two and the newest kKept of those that are kept.
-  int64_t save(const StreamState& state, bool keep = false);
+  const std::string& stream() const override { return stream_; }
+
+  // Then removes all but the newest two and the newest kKept of those that are
+  // kept.
+  int64_t save(const StreamState& state, bool keep = false) override;
   static constexpr size_t kKept = 16;
 
-  struct Loaded {
-    StreamState state;
-    int64_t number = 0;
-    std::vector<std::string> damaged;  // what is wrong with newer ones
-  };
-  // The newest snapshot that is whole; none if there is no whole one and none
-  // was there. Newer ones that are damaged are put aside. Throws
-  // Error(kBadFormat) if there are snapshots and all are damaged.
-  std::optional<Loaded> load();
+  std::optional<Loaded> load() override;
+  Journalled requests_since(int64_t number) const override;
+  std::string set_journal_aside(int64_t number) const override;
+  std::unique_ptr<RequestJournal> start_journal(int64_t number) const override;
+  std::vector<SnapshotEntry> snapshots() const override;
+  StreamState read(int64_t number) const override;
 
-  // The requests since a snapshot, from its journal and those after it.
-  std::vector<StreamRequest> requests_since(int64_t number) const;
-
-  // A new journal for requests since the snapshot.
-  std::unique_ptr<RequestJournal> start_journal(int64_t number) const;
-
-  std::vector<SnapshotEntry> snapshots() const;  // the oldest first
-
-  // Throws Error(kNotFound) if there is none of this number, and as
-  // to_stream_state() does.
-  StreamState read(int64_t number) const;
-
-  bool exists() const { return std::filesystem::exists(path_); }
-  void remove();
+  // All of it at once: it takes a hidden name first, and what a crash leaves of
+  // that is removed by the next StateStore. Where this throws, all is there.
+  void remove() override;
 
  private:
   std::filesystem::path file_of(const SnapshotEntry& entry) const;
   std::filesystem::path journal_of(int64_t number) const;
   StreamState read(const SnapshotEntry& entry) const;
-  void remove_old() const;
+  void remove_old(const std::vector<SnapshotEntry>& all,
+                  const std::vector<int64_t>& journals) const;
   void set_aside(const SnapshotEntry& entry) const;
 
   std::filesystem::path path_;
+  std::string stream_;
+  std::shared_ptr<DiskQuota> quota_;
 };
 
 // The folder that streams outlive the process in: DIR/streams/MODEL/STREAM,
 // both names escaped. One process at a time may use it.
-class StateStore {
+class StateStore : public StreamStore {
  public:
-  // Makes the folder if it is not there. Throws Error(kIo) if that fails,
-  // Error(kInvalid) if another process uses it.
-  explicit StateStore(std::filesystem::path root);
-  ~StateStore();
+  // Makes the folder if it is not there. Where its streams hold `most_bytes`,
+  // unless that is 0, none can be saved. Throws Error(kIo) if it cannot be
+  // made, Error(kInvalid) if another process uses it.
+  explicit StateStore(std::filesystem::path root, int64_t most_bytes = 0);
+  ~StateStore() override;
   StateStore(const StateStore&) = delete;
   StateStore& operator=(const StateStore&) = delete;
 
-  // Names of a model's streams that have anything on disk, sorted.
-  std::vector<std::string> streams(const std::string& model) const;
-
+  std::vector<std::string> streams(const std::string& model) const override;
+  std::unique_ptr<StreamStorage> open(const std::string& model,
+                                      const std::string& stream) const override;
   StreamFolder folder(const std::string& model,
                       const std::string& stream) const;
 
  private:
+  void remove_leftovers() const;
+  void measure_all() const;
+
   std::filesystem::path root_;
+  std::shared_ptr<DiskQuota> quota_;
   int lock_;
 };
 

@@ -37,6 +37,10 @@ struct InferResult {
 
   // Why nothing is being learnt; empty if the stream is not frozen.
   std::string frozen;
+
+  // Images of the stream that were answered and not learnt from, as updates
+  // did not keep up (see StreamTable).
+  int64_t skipped = 0;
 };
 
 // The latest answers of a stream, for requests that come again.

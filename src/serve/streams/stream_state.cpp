@@ -85,7 +85,8 @@ TensorFile to_tensor_file(const StreamState& state) {
                    {"next_seq", std::to_string(state.next_seq)},
                    {"frozen", state.frozen ? "1" : "0"},
                    {"guard", state.guard},
-                   {"guard_trips", std::to_string(state.guard_trips)}};
+                   {"guard_trips", std::to_string(state.guard_trips)},
+                   {"skipped", std::to_string(state.skipped)}};
   file.metadata[kChecksum] = checksum_of(file);
   return file;
 }
@@ -103,13 +104,14 @@ StreamState to_stream_state(const TensorFile& file,
   state.identity = metadata.text("identity");
   state.adapter.method = metadata.text("method");
   state.next_seq = metadata.number("next_seq");
-  if (state.next_seq < 0 ||
-      state.next_seq == std::numeric_limits<int64_t>::max())
+  if (state.next_seq == std::numeric_limits<int64_t>::max())
     fail(ErrorKind::kBadFormat, subject,
          "expected a next_seq that can be counted on from");
   state.frozen = metadata.number("frozen") != 0;
   state.guard = metadata.text("guard");
   state.guard_trips = metadata.number("guard_trips");
+  if (file.metadata.count("skipped") > 0)  // earlier versions had none
+    state.skipped = metadata.number("skipped");
   for (const auto& [name, array] : file.tensors) {
     if (name != kAnswers) {
       state.adapter.tensors[name] = to_tensor(array).clone();

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include "sotta/adapt/snapshot.h"
@@ -24,6 +23,7 @@ struct StreamState {
   // What guards found and did since the last answer.
   std::string guard;
   int64_t guard_trips = 0;
+  int64_t skipped = 0;  // see StreamStatus
 
   AnswerLog answers;
 };

@@ -1,19 +1,22 @@
 #include "serve/streams/stream_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sotta/core/error.h"
 
 #include "serve/request_error.h"
+#include "serve/streams/stream_trouble.h"
 
 namespace sotta {
 
-StreamTable::StreamTable(const StateStore& store, std::string model, Open open,
+StreamTable::StreamTable(const StreamStore& store, std::string model, Open open,
                          const TableOptions& options)
     : store_(store),
       model_(std::move(model)),
       open_(std::move(open)),
       options_(options) {
+  // Of a shared one there may be more than anyone asks this server for.
   for (const std::string& name : store_.streams(model_))
     entries_[name];
 }
@@ -22,22 +25,20 @@ void StreamTable::use(const std::string& name, bool create,
                       const std::function<void(ServedStream&)>& work) {
   Lock lock(mutex_);
   const bool known = entries_.count(name) > 0;
-  Entry& entry = take(name, create, lock);
+  Entry& entry = take(name, create || store_.is_shared(), lock);
   try {
-    if (!entry.stream) load(name, entry, lock);
+    if (entry.stream && store_.is_shared()) claim(entry, create, lock);
+    if (!entry.stream) load(name, entry, create, lock);
     touch(entry);
+    if (!entry.ahead.empty()) catch_up(entry, lock);
     lock.unlock();
     work(*entry.stream);
+    auto network = publish(*entry.stream, entry.stream->has_work());
     lock.lock();
+    entry.network = std::move(network);
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
-    if (!known && is_untouched(entry)) {
-      drop(entry);
-      entries_.erase(name);
-      given_back_.notify_all();
-    } else {
-      give_back(entry, lock);
-    }
+    give_up(name, entry, known, lock);
     throw;
   }
   give_back(entry, lock);
@@ -50,14 +51,131 @@ bool StreamTable::is_untouched(const Entry& entry) {
   return status.next_seq == 0 && status.snapshot == 0;
 }
 
+// None where answers wait for updates, or there are none to wait for.
+std::shared_ptr<const PublishedNetwork> StreamTable::publish(
+    const ServedStream& stream, bool works) const {
+  return options_.max_behind > 0 && works ? stream.published() : nullptr;
+}
+
+// The work that answers do not wait for, then the requests that did not wait.
+void StreamTable::catch_up(Entry& entry, Lock& lock) {
+  ServedStream& stream = *entry.stream;
+  for (;;) {
+    std::shared_ptr<const PublishedNetwork> network;
+    attempt(lock, [&] {
+      stream.finish();
+      network = publish(stream, /*works=*/true);
+      return true;
+    });
+    entry.network = std::move(network);
+    note_status(entry);
+    if (entry.ahead.empty()) return;
+    // It stays where it is while others come behind it.
+    const AnsweredRequest& next = entry.ahead.front();
+    attempt(lock, [&] { return stream.follow(next); });
+    entry.ahead.pop_front();
+  }
+}
+
+void StreamTable::note_status(Entry& entry) const {
+  if (!entry.stream) return;
+  entry.status = entry.stream->status();
+  if (!entry.ahead.empty()) return;
+  entry.next_seq = entry.status.next_seq;
+  entry.skipped = entry.status.skipped;
+  if (!entry.stream->has_work()) entry.network.reset();
+}
+
+StreamTable::Inference StreamTable::infer(
+    const std::string& name, const StreamRequest& request,
+    const std::function<void(ServedStream&)>& answered) {
+  if (auto ahead = answer_ahead(name, request))
+    return {std::move(*ahead), /*has_work=*/true};
+  Inference inference;
+  use(name, /*create=*/true, [&](ServedStream& stream) {
+    inference.result = stream.infer(request);
+    inference.has_work = stream.has_work();
+    answered(stream);
+  });
+  return inference;
+}
+
+// None where the stream itself has to answer: it has no work to do, or the
+// request is not simply the next.
+std::optional<InferResult> StreamTable::answer_ahead(
+    const std::string& name, const StreamRequest& request) {
+  Lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return std::nullopt;
+  Entry& entry = found->second;
+  const auto is_next = [&] {
+    return request.seq.value_or(entry.next_seq) == entry.next_seq;
+  };
+  const auto network = entry.network;
+  if (!network || !network->fits(request.images) || request.reset ||
+      !is_next() || !entry.status.problem.empty())
+    return std::nullopt;
+  entry.answering = true;
+  StreamAnswer answer;
+  const bool answered = attempt(lock, [&] {
+    answer = network->answer(request.images);
+    return true;
+  });
+  entry.answering = false;
+  given_back_.notify_all();
+  // A request before it may have failed meanwhile.
+  if (!answered || !is_next()) return std::nullopt;
+  return put_ahead(entry, request, std::move(answer));
+}
+
+InferResult StreamTable::put_ahead(Entry& entry, const StreamRequest& request,
+                                   StreamAnswer answer) {
+  const bool learns = request.adapt && entry.status.frozen.empty();
+  AnsweredRequest ahead{request, std::move(answer), false};
+  ahead.skipped = learns && is_behind(entry, request.images.size(0));
+  ahead.request.seq = ahead.answer.seq = entry.next_seq++;
+  if (ahead.skipped) {
+    entry.skipped += request.images.size(0);
+    skipped_ += request.images.size(0);
+  } else if (learns) {
+    std::fill(ahead.answer.verdicts.begin(), ahead.answer.verdicts.end(),
+              Verdict::kPending);
+  }
+  // Many may wait, and of those that nothing is learnt from only the number
+  // of images counts.
+  if (ahead.skipped || !learns)
+    ahead.request.images = request.images.slice(2, 0, 0).clone();
+  entry.ahead.push_back(ahead);
+  return {std::move(ahead.answer), entry.next_seq, entry.status.durable_seq,
+          entry.status.frozen, entry.skipped};
+}
+
+// Whether more images than max_behind would wait to be learnt from.
+bool StreamTable::is_behind(const Entry& entry, int64_t images) const {
+  int64_t waiting = entry.status.pending;
+  for (const AnsweredRequest& one : entry.ahead)
+    if (!one.skipped) waiting += one.request.images.size(0);
+  return waiting > 0 && waiting + images > options_.max_behind;
+}
+
+// Whether all of a busy stream is on disk, so that it may leave the memory.
+bool StreamTable::save_all_of(Entry& entry, Lock& lock) {
+  if (!entry.ahead.empty()) catch_up(entry, lock);
+  const bool saved = attempt(lock, [&] { return entry.stream->save_all(); });
+  return saved && entry.ahead.empty() && !entry.answering;
+}
+
 // Another thread that loads meanwhile finds the place taken.
-void StreamTable::load(const std::string& name, Entry& entry, Lock& lock) {
+void StreamTable::load(const std::string& name, Entry& entry, bool create,
+                       Lock& lock) {
   make_room(lock);
   ++in_memory_;
   lock.unlock();
   std::unique_ptr<ServedStream> stream;
   try {
-    stream = open_(store_.folder(model_, name));
+    auto storage = store_.open(model_, name);
+    storage->claim(create);
+    stream = open_(std::move(storage));
   } catch (...) {
     lock.lock();
     --in_memory_;
@@ -65,6 +183,8 @@ void StreamTable::load(const std::string& name, Entry& entry, Lock& lock) {
   }
   lock.lock();
   entry.stream = std::move(stream);
+  if (!entry.figures.windows().empty())
+    entry.stream->watch().set_figures(std::exchange(entry.figures, {}));
 }
 
 void StreamTable::touch(Entry& entry) {
@@ -74,14 +194,17 @@ void StreamTable::touch(Entry& entry) {
 }
 
 void StreamTable::unload(Entry& entry) {
-  entry.status = entry.stream->status();
+  note_status(entry);
+  entry.figures = entry.stream->watch().figures();
   drop(entry);
 }
 
 void StreamTable::drop(Entry& entry) {
   if (!entry.stream) return;
   by_use_.erase(entry.last_use);
+  entry.network.reset();
   entry.stream.reset();
+  entry.ahead.clear();
   --in_memory_;
 }
 
@@ -101,6 +224,7 @@ StreamTable::Entry& StreamTable::take(const std::string& name, bool create,
   if (!create)
     throw RequestError(HttpStatus::kNotFound, "stream",
                        "there is none of this name");
+  if (store_.is_shared()) forget_one_on_disk();
   if (static_cast<int64_t>(entries_.size()) >= options_.max_streams)
     throw RequestError(HttpStatus::kTooMany, "streams",
                        "expected at most " +
@@ -112,7 +236,8 @@ StreamTable::Entry& StreamTable::take(const std::string& name, bool create,
 }
 
 void StreamTable::give_back(Entry& entry, Lock& lock) {
-  if (entry.stream) entry.status = entry.stream->status();
+  note_status(entry);
+  drop_if_lost(entry);
   entry.busy = false;
   lock.unlock();
   given_back_.notify_all();
@@ -139,7 +264,8 @@ void StreamTable::make_room(Lock& lock) {
   uint64_t after = 0;
   while (in_memory_ >= options_.max_resident) {
     auto oldest = by_use_.upper_bound(after);
-    while (oldest != by_use_.end() && oldest->second->busy)
+    while (oldest != by_use_.end() &&
+           (oldest->second->busy || oldest->second->answering))
       ++oldest;
     if (oldest == by_use_.end())
       throw RequestError(HttpStatus::kUnavailable, "stream",
@@ -147,8 +273,8 @@ void StreamTable::make_room(Lock& lock) {
     after = oldest->first;
     Entry& entry = *oldest->second;
     entry.busy = true;
-    const bool saved = attempt(lock, [&] { return entry.stream->save_all(); });
-    if (saved) unload(entry);
+    if (save_all_of(entry, lock)) unload(entry);
+    drop_if_lost(entry);
     entry.busy = false;
     given_back_.notify_all();
   }
@@ -156,13 +282,18 @@ void StreamTable::make_room(Lock& lock) {
 
 void StreamTable::remove(const std::string& name) {
   Lock lock(mutex_);
-  Entry& entry = take(name, /*create=*/false, lock);
+  const bool known = entries_.count(name) > 0;
+  Entry& entry = take(name, /*create=*/store_.is_shared(), lock);
   lock.unlock();
   try {
-    store_.folder(model_, name).remove();
+    std::unique_ptr<StreamStorage> opened;
+    if (!entry.stream) opened = store_.open(model_, name);
+    StreamStorage& storage = opened ? *opened : entry.stream->storage();
+    storage.claim(/*create=*/false);
+    storage.remove();
   } catch (...) {
     lock.lock();
-    give_back(entry, lock);
+    give_up(name, entry, known, lock);
     throw;
   }
   lock.lock();
@@ -175,8 +306,7 @@ void StreamTable::remove(const std::string& name) {
 bool StreamTable::park(const std::string& name) {
   Lock lock(mutex_);
   Entry& entry = take(name, /*create=*/false, lock);
-  const bool saved =
-      attempt(lock, [&] { return entry.stream && entry.stream->save_all(); });
+  const bool saved = entry.stream && save_all_of(entry, lock);
   if (saved) unload(entry);
   give_back(entry, lock);
   return saved;
@@ -184,17 +314,19 @@ bool StreamTable::park(const std::string& name) {
 
 void StreamTable::finish(const std::string& name) {
   Lock lock(mutex_);
-  const auto found = entries_.find(name);
-  // Whoever has it now does this work first, and who put it on disk has.
-  if (found == entries_.end() || found->second.busy || !found->second.stream)
-    return;
-  Entry& entry = found->second;
-  entry.busy = true;
-  attempt(lock, [&] {
-    entry.stream->finish();
-    return true;
-  });
-  give_back(entry, lock);
+  for (;;) {
+    const auto found = entries_.find(name);
+    if (found == entries_.end() || !found->second.stream) return;
+    Entry& entry = found->second;
+    if (!entry.busy) {
+      entry.busy = true;
+      catch_up(entry, lock);
+      return give_back(entry, lock);
+    }
+    // Whoever has it now does this work first, and who put it on disk has.
+    if (options_.max_behind == 0) return;
+    given_back_.wait(lock);
+  }
 }
 
 std::string StreamTable::storage_problem() const {
@@ -204,15 +336,68 @@ std::string StreamTable::storage_problem() const {
   return "";
 }
 
-std::vector<StreamTable::Listed> StreamTable::list(const std::string& after,
-                                                   size_t limit) const {
+std::vector<StreamTable::Listed> StreamTable::list(
+    const std::string& after, size_t limit,
+    const std::function<bool(const std::string&)>& wanted) const {
   const Lock lock(mutex_);
   std::vector<Listed> listed;
   for (auto found = entries_.upper_bound(after);
        found != entries_.end() && listed.size() < limit; ++found)
-    listed.push_back(
-        {found->first, found->second.stream != nullptr, found->second.status});
+    if (wanted(found->first))
+      listed.push_back({found->first, found->second.stream != nullptr,
+                        found->second.status});
   return listed;
+}
+
+StreamTable::Ranked StreamTable::list_by_trouble(
+    size_t offset, size_t limit,
+    const std::function<bool(const std::string&)>& wanted) const {
+  struct Place {
+    double rank;
+    std::map<std::string, Entry>::const_iterator entry;
+  };
+  const Lock lock(mutex_);
+  std::vector<Place> places;
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
+    if (wanted(entry->first))
+      places.push_back({find_trouble(entry->second.status).rank, entry});
+  const auto first = std::min(offset, places.size());
+  const auto last = first + std::min(limit, places.size() - first);
+  const auto at = [&](size_t i) {
+    return places.begin() + static_cast<std::ptrdiff_t>(i);
+  };
+  std::partial_sort(places.begin(), at(last), places.end(),
+                    [](const Place& one, const Place& other) {
+                      return one.rank != other.rank
+                                 ? one.rank > other.rank
+                                 : one.entry->first < other.entry->first;
+                    });
+  Ranked ranked;
+  ranked.total = places.size();
+  std::for_each(at(first), at(last), [&](const Place& place) {
+    const Entry& entry = place.entry->second;
+    ranked.streams.push_back(
+        {place.entry->first, entry.stream != nullptr, entry.status});
+  });
+  return ranked;
+}
+
+StreamTable::Census StreamTable::census() const {
+  const Lock lock(mutex_);
+  Census census;
+  census.known = static_cast<int64_t>(entries_.size());
+  census.resident = in_memory_;
+  for (const auto& [name, entry] : entries_) {
+    if (!entry.status.frozen.empty()) ++census.frozen;
+    if (!entry.status.problem.empty()) ++census.unsaved;
+    if (find_trouble(entry.status).rank > 0) ++census.in_trouble;
+  }
+  return census;
+}
+
+bool StreamTable::contains(const std::string& name) const {
+  const Lock lock(mutex_);
+  return entries_.count(name) > 0;
 }
 
 size_t StreamTable::size() const {
@@ -223,6 +408,11 @@ size_t StreamTable::size() const {
 size_t StreamTable::resident() const {
   const Lock lock(mutex_);
   return static_cast<size_t>(in_memory_);
+}
+
+int64_t StreamTable::skipped() const {
+  const Lock lock(mutex_);
+  return skipped_;
 }
 
 size_t StreamTable::save_all() {
@@ -236,8 +426,11 @@ size_t StreamTable::save_all() {
   for (const std::string& name : names) {
     bool saved = false;
     try {
-      use(name, /*create=*/false,
-          [&](ServedStream& stream) { saved = stream.save_all(); });
+      if (store_.is_shared())
+        saved = save_or_lose(name);
+      else
+        use(name, /*create=*/false,
+            [&](ServedStream& stream) { saved = stream.save_all(); });
     } catch (const std::exception&) {
       // The others are to be saved whatever is wrong with this one.
     }

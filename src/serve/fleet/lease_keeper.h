@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/fleet/redis_client.h"
+
+namespace sotta {
+
+// A stream's lease as this process holds it. Who uses the stream writes the
+// fence; the keeper moves the end.
+struct HeldLease {
+  using Clock = std::chrono::steady_clock;
+
+  explicit HeldLease(std::string stream_key) : key(std::move(stream_key)) {}
+
+  const std::string key;          // of the stream, without what is behind it
+  std::atomic<int64_t> fence{0};  // 0: no lease
+
+  // Until when nobody else can have got the lease; counted from before Redis
+  // was asked, by a clock that runs on while the process is stopped.
+  std::atomic<Clock::rep> valid_until{0};
+
+  // Another server has claimed the stream.
+  std::atomic<bool> lost{false};
+
+  bool is_valid() const {
+    return fence > 0 && !lost &&
+           Clock::now().time_since_epoch().count() < valid_until;
+  }
+  void prolong(Clock::time_point asked, int64_t milliseconds) {
+    const auto end = asked + std::chrono::milliseconds(milliseconds);
+    valid_until = end.time_since_epoch().count();
+  }
+};
+
+// Renews the leases that a process holds, in a thread of its own, every third
+// of their time; gives back those that it needs no more; and asks after a Redis
+// that is away. Thread-safe.
+class LeaseKeeper {
+ public:
+  // The client must outlive it.
+  LeaseKeeper(RedisClient& client, std::string owner, int64_t lease_ms);
+
+  // Gives back what is left to give back.
+  ~LeaseKeeper();
+
+  void add(const std::shared_ptr<HeldLease>& lease);
+
+  // Releases it soon, if it has a fence, and renews it no more.
+  void release(const std::shared_ptr<HeldLease>& lease);
+
+  // Renews it no more.
+  void forget(const std::shared_ptr<HeldLease>& lease);
+
+  size_t held() const;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  struct Release {
+    std::string key;
+    int64_t fence;
+  };
+  void work();
+  void probe();
+  void renew(const std::vector<std::shared_ptr<HeldLease>>& leases);
+  void release(const std::vector<Release>& releases);
+
+  RedisClient& client_;
+  const std::string owner_;
+  const int64_t lease_ms_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::set<std::shared_ptr<HeldLease>> held_;
+  std::vector<Release> releases_;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace sotta

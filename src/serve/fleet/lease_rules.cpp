@@ -1,0 +1,53 @@
+#include "serve/fleet/lease_rules.h"
+
+namespace sotta {
+
+ClaimReply claim_lease(LeaseRecord& record, const std::string& owner,
+                       const std::string& address) {
+  ClaimReply reply;
+  if (!record.holder.empty() && record.holder != owner &&
+      record.address != address) {
+    reply.address = record.address;
+    return reply;
+  }
+  reply.taken = true;
+  reply.fence_before = record.fence;
+  reply.owner_before = record.owner;
+  reply.number = record.number;
+  reply.fence = ++record.fence;
+  record.owner = record.holder = owner;
+  record.address = address;
+  return reply;
+}
+
+bool renew_lease(const LeaseRecord& record, const std::string& owner,
+                 int64_t fence) {
+  return record.holder == owner && record.fence == fence;
+}
+
+SaveOutcome save_snapshot(LeaseRecord& record, const std::string& owner,
+                          int64_t fence, int64_t number) {
+  if (record.fence != fence || record.owner != owner)
+    return SaveOutcome::kFenced;
+  if (number <= record.number) return SaveOutcome::kOlder;
+  record.number = number;
+  return SaveOutcome::kSaved;
+}
+
+bool release_lease(LeaseRecord& record, const std::string& owner,
+                   int64_t fence) {
+  if (record.holder != owner || record.fence != fence) return false;
+  record.holder.clear();
+  record.address.clear();
+  return true;
+}
+
+Standing standing_after(const ClaimReply& reply, const std::string& owner,
+                        int64_t held) {
+  if (!reply.taken) return Standing::kElsewhere;
+  const bool nobody_between =
+      held > 0 && reply.fence_before == held && reply.owner_before == owner;
+  return nobody_between ? Standing::kCurrent : Standing::kStale;
+}
+
+}  // namespace sotta

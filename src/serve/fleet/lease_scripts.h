@@ -1,0 +1,109 @@
+#pragma once
+
+namespace sotta {
+
+// The rules of lease_rules.h as Redis runs them: each script is one step that
+// no other command comes between. All keys of a stream share a hash tag:
+//
+//   sotta:{MODEL/STREAM}:lease      hash owner, address; expires with the lease
+//   sotta:{MODEL/STREAM}:stream     hash fence, owner, number, next_seq, frozen
+//   sotta:{MODEL/STREAM}:snapshots  hash "12" or "7-kept" -> a snapshot's bytes
+//
+// The fence of a stream that was removed, or never saved, is kept for a day:
+// longer than any request is on its way.
+
+// KEYS lease stream; ARGV owner address milliseconds create.
+// {0, address, milliseconds left} | {1, fence, fence before, owner before,
+// number} | {2}: there is no such stream, and it was not to be made.
+constexpr const char* kClaimScript = R"(
+local holder = redis.call('HGET', KEYS[1], 'owner')
+if holder and holder ~= ARGV[1] then
+  local address = redis.call('HGET', KEYS[1], 'address')
+  if address ~= ARGV[2] then
+    return {0, address, redis.call('PTTL', KEYS[1])}
+  end
+end
+local before = redis.call('HMGET', KEYS[2], 'fence', 'owner', 'number')
+if ARGV[4] == '0' and not holder and not before[3] then return {2} end
+local fence = redis.call('HINCRBY', KEYS[2], 'fence', 1)
+redis.call('HSET', KEYS[2], 'owner', ARGV[1])
+redis.call('PERSIST', KEYS[2])
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'address', ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return {1, fence, tonumber(before[1] or 0), before[2] or '',
+        tonumber(before[3] or 0)}
+)";
+
+// KEYS lease stream; ARGV owner fence milliseconds. 1 if it is prolonged.
+constexpr const char* kRenewScript = R"(
+if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] or
+   redis.call('HGET', KEYS[2], 'fence') ~= ARGV[2] then return 0 end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1
+)";
+
+// KEYS lease stream snapshots; ARGV owner fence number milliseconds field bytes
+// next_seq frozen kept-at-most. 0 saved, 1 fenced, 2 older. Keeps the newest
+// two snapshots and the newest of those that a person asked for.
+constexpr const char* kSaveScript = R"(
+local now = redis.call('HMGET', KEYS[2], 'fence', 'owner', 'number')
+if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
+if tonumber(ARGV[3]) <= tonumber(now[3] or 0) then return 2 end
+redis.call('HSET', KEYS[3], ARGV[5], ARGV[6])
+redis.call('HSET', KEYS[2], 'number', ARGV[3], 'next_seq', ARGV[7],
+           'frozen', ARGV[8])
+if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+local all = {}
+for _, field in ipairs(redis.call('HKEYS', KEYS[3])) do
+  local digits, rest = string.match(field, '^(%d+)(.*)$')
+  if digits then
+    all[#all + 1] = {tonumber(digits), field, rest == '-kept'}
+  end
+end
+table.sort(all, function(a, b) return a[1] > b[1] end)
+local kept = 0
+for i, entry in ipairs(all) do
+  if entry[3] then kept = kept + 1 end
+  local keep = i <= 2 or (entry[3] and kept <= tonumber(ARGV[9]))
+  if not keep then redis.call('HDEL', KEYS[3], entry[2]) end
+end
+return 0
+)";
+
+// KEYS lease stream; ARGV owner fence. 1 if it is released.
+constexpr const char* kReleaseScript = R"(
+if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] or
+   redis.call('HGET', KEYS[2], 'fence') ~= ARGV[2] then return 0 end
+redis.call('DEL', KEYS[1])
+if not redis.call('HGET', KEYS[2], 'number') then
+  redis.call('PEXPIRE', KEYS[2], 86400000)
+end
+return 1
+)";
+
+// KEYS lease stream snapshots; ARGV owner fence. 0 removed, 1 fenced.
+constexpr const char* kRemoveScript = R"(
+local now = redis.call('HMGET', KEYS[2], 'fence', 'owner')
+if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
+redis.call('HINCRBY', KEYS[2], 'fence', 1)  -- for saves on their way
+redis.call('DEL', KEYS[1], KEYS[3])
+redis.call('HDEL', KEYS[2], 'number', 'next_seq', 'frozen')
+redis.call('PEXPIRE', KEYS[2], 86400000)
+return 0
+)";
+
+// KEYS stream snapshots; ARGV owner fence field. Puts a damaged snapshot aside.
+constexpr const char* kSetAsideScript = R"(
+local now = redis.call('HMGET', KEYS[1], 'fence', 'owner')
+if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
+local bytes = redis.call('HGET', KEYS[2], ARGV[3])
+if bytes then
+  redis.call('HSET', KEYS[2], 'damaged-' .. ARGV[3], bytes)
+  redis.call('HDEL', KEYS[2], ARGV[3])
+end
+return 0
+)";
+
+}  // namespace sotta

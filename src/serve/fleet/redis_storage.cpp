@@ -1,0 +1,242 @@
+#include "serve/fleet/redis_storage.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "sotta/core/error.h"
+#include "sotta/data/safetensors.h"
+
+#include "serve/fleet/lease_scripts.h"
+#include "serve/streams/state_store.h"
+
+namespace sotta {
+namespace {
+
+constexpr const char* kKept = "-kept";
+constexpr const char* kWaitMilliseconds = "1000";
+
+std::string field_of(const SnapshotEntry& entry) {
+  return std::to_string(entry.number) + (entry.kept ? kKept : "");
+}
+
+// The oldest first; nothing of what was put aside.
+std::vector<SnapshotEntry> entries_among(const std::vector<RedisReply>& names) {
+  std::vector<SnapshotEntry> entries;
+  for (const RedisReply& name : names) {
+    SnapshotEntry entry;
+    const char* end = name.text.data() + name.text.size();
+    std::from_chars(name.text.data(), end, entry.number);
+    entry.kept = name.text == std::to_string(entry.number) + kKept;
+    if (entry.number > 0 && field_of(entry) == name.text)
+      entries.push_back(entry);
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return entries;
+}
+
+}  // namespace
+
+std::string redis_key(const std::string& model, const std::string& stream) {
+  return "sotta:{" + escape_name(model) + "/" + escape_name(stream) + "}";
+}
+
+std::string redis_index(const std::string& model) {
+  return "sotta:streams:{" + escape_name(model) + "}";
+}
+
+RedisStorage::RedisStorage(std::shared_ptr<FleetContext> context,
+                           const std::string& model, std::string stream)
+    : context_(std::move(context)),
+      stream_(std::move(stream)),
+      key_(redis_key(model, stream_)),
+      index_(redis_index(model)),
+      lease_(std::make_shared<HeldLease>(key_)) {}
+
+RedisStorage::~RedisStorage() {
+  context_->keeper.release(lease_);
+}
+
+RedisCommand RedisStorage::script(
+    const char* text, const std::vector<const char*>& keys,
+    const std::vector<std::string>& arguments) const {
+  RedisCommand command = {"EVAL", text, std::to_string(keys.size())};
+  for (const char* key : keys)
+    command.push_back(key_ + ":" + key);
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+ClaimReply RedisStorage::ask_for_lease(bool create) {
+  const FleetOptions& options = context_->options;
+  RedisReply reply;
+  try {
+    reply = context_->client.run(
+        script(kClaimScript, {"lease", "stream"},
+               {context_->owner, options.advertise,
+                std::to_string(options.lease_ms), create ? "1" : "0"}));
+  } catch (const Error&) {
+    throw RequestError(HttpStatus::kUnavailable, "stream",
+                       "the store of streams cannot be reached, send it again");
+  }
+  ClaimReply claimed;
+  const auto& list = reply.list;
+  if (list.at(0).integer == 2)
+    throw RequestError(HttpStatus::kNotFound, "stream",
+                       "there is none of this name");
+  claimed.taken = list[0].integer == 1;
+  if (claimed.taken) {
+    claimed.fence = list.at(1).integer;
+    claimed.fence_before = list.at(2).integer;
+    claimed.owner_before = list.at(3).text;
+    claimed.number = list.at(4).integer;
+  } else {
+    claimed.address = list.at(1).text;
+    claimed.lapses_ms = list.at(2).integer;
+  }
+  return claimed;
+}
+
+bool RedisStorage::claim(bool create) {
+  if (lease_->is_valid()) {
+    if (!context_->client.is_away()) return true;
+    throw RequestError(HttpStatus::kUnavailable, "stream",
+                       "the store of streams cannot be reached, send it again");
+  }
+  const int64_t held = lease_->lost ? 0 : lease_->fence.load();
+  const auto asked = HeldLease::Clock::now();
+  const ClaimReply reply = ask_for_lease(create);
+  const Standing standing = standing_after(reply, context_->owner, held);
+  if (standing == Standing::kElsewhere) lose(reply);
+  if (standing == Standing::kStale && held > 0) ++context_->lost;
+  ++context_->claims;
+  lease_->fence = reply.fence;
+  lease_->lost = false;
+  lease_->prolong(asked, context_->options.lease_ms);
+  number_ = std::max(number_, reply.number);
+  context_->keeper.add(lease_);
+  return standing == Standing::kCurrent;
+}
+
+void RedisStorage::lose(const ClaimReply& reply) {
+  if (lease_->fence > 0 && !lease_->lost) ++context_->lost;
+  lease_->lost = true;
+  context_->keeper.forget(lease_);
+  StreamElsewhere elsewhere;
+  elsewhere.address = reply.address;
+  elsewhere.lapses_ms = reply.lapses_ms;
+  throw elsewhere;
+}
+
+// Every attempt has a number of its own: one that is still on its way when the
+// next has been taken is refused as older.
+int64_t RedisStorage::save(const StreamState& state, bool keep) {
+  const FleetOptions& options = context_->options;
+  if (lease_->lost) throw StreamElsewhere();
+  const SnapshotEntry entry{++number_, keep};
+  std::vector<RedisCommand> commands;
+  if (!listed_) commands.push_back({"ZADD", index_, "0", stream_});
+  commands.push_back(script(
+      kSaveScript, {"lease", "stream", "snapshots"},
+      {context_->owner, std::to_string(lease_->fence),
+       std::to_string(entry.number), std::to_string(options.lease_ms),
+       field_of(entry), safetensors_bytes(to_tensor_file(state), "state"),
+       std::to_string(state.next_seq), state.frozen ? "1" : "0",
+       std::to_string(StreamFolder::kKept)}));
+  const size_t at = commands.size() - 1;
+  if (options.min_replicas > 0)
+    commands.push_back(
+        {"WAIT", std::to_string(options.min_replicas), kWaitMilliseconds});
+  const auto replies = context_->client.run(commands);
+  listed_ = true;
+  if (replies[at].integer != 0) {
+    ++context_->fenced;
+    ++context_->lost;
+    lease_->lost = true;
+    context_->keeper.forget(lease_);
+    throw StreamElsewhere();
+  }
+  if (options.min_replicas > 0 &&
+      replies[at + 1].integer < options.min_replicas)
+    fail(ErrorKind::kIo, options.redis.text(),
+         "saved a snapshot on " + std::to_string(replies[at + 1].integer) +
+             " replicas, --min-replicas expects " +
+             std::to_string(options.min_replicas));
+  return entry.number;
+}
+
+std::vector<SnapshotEntry> RedisStorage::snapshots() const {
+  return entries_among(
+      context_->client.run({"HKEYS", key_ + ":snapshots"}).list);
+}
+
+StreamState RedisStorage::read(const SnapshotEntry& entry) const {
+  const std::string field = field_of(entry);
+  const RedisReply reply =
+      context_->client.run({"HGET", key_ + ":snapshots", field});
+  const std::string subject = key_ + " snapshot " + field;
+  return to_stream_state(
+      parse_safetensors(reinterpret_cast<const std::byte*>(reply.text.data()),
+                        reply.text.size(), subject),
+      subject);
+}
+
+StreamState RedisStorage::read(int64_t number) const {
+  for (const SnapshotEntry& entry : snapshots())
+    if (entry.number == number) return read(entry);
+  fail(ErrorKind::kNotFound, "snapshot",
+       "there is none of number " + std::to_string(number));
+}
+
+void RedisStorage::set_aside(const SnapshotEntry& entry) const {
+  context_->client.run(script(
+      kSetAsideScript, {"stream", "snapshots"},
+      {context_->owner, std::to_string(lease_->fence), field_of(entry)}));
+}
+
+std::optional<StreamStorage::Loaded> RedisStorage::load() {
+  const auto all = snapshots();
+  Loaded loaded;
+  std::vector<SnapshotEntry> broken;
+  for (size_t i = all.size(); i-- > 0;) {
+    try {
+      loaded.state = read(all[i]);
+      loaded.number = all[i].number;
+      for (const SnapshotEntry& entry : broken)
+        set_aside(entry);
+      return loaded;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kIo) throw;
+      loaded.damaged.push_back(first_line(error));
+      broken.push_back(all[i]);
+    }
+  }
+  if (!loaded.damaged.empty())
+    throw Error(ErrorKind::kBadFormat, loaded.damaged.front());
+  return std::nullopt;
+}
+
+void RedisStorage::remove() {
+  const RedisReply removed = context_->client.run(
+      script(kRemoveScript, {"lease", "stream", "snapshots"},
+             {context_->owner, std::to_string(lease_->fence)}));
+  if (removed.integer != 0) {
+    ++context_->lost;
+    lease_->lost = true;
+    throw StreamElsewhere();
+  }
+  context_->keeper.forget(lease_);
+  lease_->fence = 0;
+  context_->client.run({"ZREM", index_, stream_});
+}
+
+std::string RedisStorage::set_journal_aside(int64_t) const {
+  return "";
+}
+
+std::unique_ptr<RequestJournal> RedisStorage::start_journal(int64_t) const {
+  fail(ErrorKind::kUnsupported, "journal", "expected none with Redis");
+}
+
+}  // namespace sotta

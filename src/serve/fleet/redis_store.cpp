@@ -1,0 +1,76 @@
+#include "serve/fleet/redis_store.h"
+
+#include <cstdlib>
+#include <random>
+
+#include "sotta/core/error.h"
+
+#include "serve/fleet/redis_storage.h"
+
+namespace sotta {
+namespace {
+
+std::string draw_owner() {
+  std::random_device device;
+  std::string owner;
+  for (int i = 0; i < 4; ++i) {
+    char digits[9];
+    std::snprintf(digits, sizeof digits, "%08x", device());
+    owner += digits;
+  }
+  return owner;
+}
+
+}  // namespace
+
+FleetContext::FleetContext(const FleetOptions& fleet_options)
+    : options(fleet_options),
+      owner(draw_owner()),
+      client(options.redis),
+      keeper(client, owner, options.lease_ms) {}
+
+RedisStore::RedisStore(const FleetOptions& options)
+    : context_(std::make_shared<FleetContext>(options)) {
+  context_->client.probe();
+}
+
+std::unique_ptr<StreamStorage> RedisStore::open(
+    const std::string& model, const std::string& stream) const {
+  return std::make_unique<RedisStorage>(context_, model, stream);
+}
+
+std::vector<RedisStore::Listed> RedisStore::list(const std::string& model,
+                                                 const std::string& after,
+                                                 size_t limit) const {
+  RedisClient& client = context_->client;
+  const auto names = client.run({"ZRANGEBYLEX", redis_index(model),
+                                 after.empty() ? "-" : "(" + after, "+",
+                                 "LIMIT", "0", std::to_string(limit)});
+  std::vector<RedisCommand> commands;
+  for (const RedisReply& name : names.list) {
+    const std::string key = redis_key(model, name.text);
+    commands.push_back(
+        {"HMGET", key + ":stream", "number", "next_seq", "frozen"});
+    commands.push_back({"HGET", key + ":lease", "address"});
+  }
+  if (commands.empty()) return {};
+  const auto replies = client.run(commands);
+  const auto number = [](const RedisReply& reply) {
+    return std::strtoll(reply.text.c_str(), nullptr, 10);
+  };
+  std::vector<Listed> listed;
+  for (size_t i = 0; i < names.list.size(); ++i) {
+    const auto& fields = replies[2 * i].list;
+    listed.push_back({names.list[i].text, replies[2 * i + 1].text,
+                      number(fields.at(0)), number(fields.at(1)),
+                      fields.at(2).text == "1"});
+  }
+  return listed;
+}
+
+FleetCounts RedisStore::counts() const {
+  return {static_cast<int64_t>(context_->keeper.held()), context_->claims,
+          context_->lost, context_->fenced, context_->client.is_away()};
+}
+
+}  // namespace sotta

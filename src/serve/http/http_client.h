@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "serve/http/message.h"
+
+namespace sotta {
+
+// "http://127.0.0.1:8000" in parts.
+struct ServerAddress {
+  std::string host, port;
+};
+// http://HOST:PORT, and nothing behind it but a '/'. Throws Error(kInvalid)
+// naming `subject`.
+ServerAddress parse_server_address(const std::string& url,
+                                   const std::string& subject);
+
+// A server that could not be asked, or has not answered.
+class NoAnswer : public std::runtime_error {
+ public:
+  NoAnswer(const std::string& problem, bool request_was_sent)
+      : std::runtime_error(problem), was_sent(request_was_sent) {}
+
+  bool was_sent;  // it may have done what was asked
+};
+
+struct ClientLimits {
+  int64_t connect_ms = 1000;
+  int64_t answer_ms = 60000;
+};
+
+// Sends one request over a connection of its own and waits for the answer, at
+// the server's address, with the request's headers but those of a connection.
+// Throws NoAnswer.
+HttpResponse send_request(const ServerAddress& server,
+                          const HttpRequest& request,
+                          const ClientLimits& limits = {});
+
+}  // namespace sotta

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "serve/fleet/forwarder.h"
+#include "serve/fleet/redis_store.h"
+#include "serve/http/documents.h"
+#include "serve/http/service.h"
+#include "serve/http/service_call.h"
+
+namespace sotta {
+namespace {
+
+// What the store knows of a stream that this server has not in memory.
+StreamTable::Listed to_listed(const RedisStore::Listed& saved) {
+  StreamTable::Listed listed;
+  listed.name = saved.name;
+  listed.server = saved.address;
+  listed.status.next_seq = listed.status.durable_seq = saved.durable_seq;
+  listed.status.snapshot = saved.snapshot;
+  listed.status.frozen = saved.frozen ? "by request" : "";
+  return listed;
+}
+
+}  // namespace
+
+bool Service::send_on(const CallPointer& call,
+                      const std::exception_ptr& problem) {
+  StreamElsewhere where;
+  try {
+    std::rethrow_exception(problem);
+  } catch (const StreamElsewhere& elsewhere) {
+    where = elsewhere;
+  } catch (...) {
+    return false;
+  }
+  const HttpRequest& original = *call->original;
+  if (!original.header(kForwardedHeader).empty() ||
+      options_.now() - call->arrival > forwarder_->options().patience)
+    return false;
+  const auto again = [this, call] {
+    call->attempt([&] {
+      call->request = *call->original;
+      route(call);
+    });
+  };
+  if (where.address.empty()) {
+    forwarder_->retry(again);
+    return true;
+  }
+  const bool is_repeatable =
+      original.method == "GET" || call->infer.seq.has_value();
+  const std::string& stream =
+      call->infer.stream.empty() ? call->rest.at(1) : call->infer.stream;
+  forwarder_->forward(
+      queue_of(*call->model, stream), original, where, is_repeatable,
+      [call](HttpResponse response) { call->answer(std::move(response)); },
+      again);
+  return true;
+}
+
+// Those that were saved, by whichever server, and those that this one has and
+// has not saved yet.
+HttpResponse Service::list_fleet(const Call& call, const std::string& after,
+                                 size_t limit) const {
+  const auto reached = [&](const std::string& name) {
+    return call.caller->reaches_stream(name);
+  };
+  std::map<std::string, StreamTable::Listed> all;
+  std::string last = after;
+  for (;;) {  // a caller may reach few of many
+    const auto some = options_.fleet->list(call.model->name(), last, limit + 1);
+    for (const auto& saved : some)
+      if (reached(saved.name)) all[saved.name] = to_listed(saved);
+    if (some.size() <= limit || all.size() > limit) break;
+    last = some.back().name;
+  }
+  for (auto& own : call.model->streams().list(after, limit + 1, reached)) {
+    if (!own.resident) continue;
+    own.server = options_.fleet->options().advertise;
+    all[own.name] = std::move(own);
+  }
+  std::vector<StreamTable::Listed> listed;
+  for (auto& [name, stream] : all)
+    if (listed.size() < limit) listed.push_back(std::move(stream));
+  return json(streams_document(listed, all.size() > limit));
+}
+
+}  // namespace sotta

@@ -1,0 +1,150 @@
+// Scripts in a real Redis against the rules that the model test goes by.
+
+#include "serve/fleet/lease_scripts.h"
+
+#include <gtest/gtest.h>
+
+#include "sotta/core/rng.h"
+
+#include "serve/fleet/lease_rules.h"
+#include "tests/serve/redis_server.h"
+
+namespace sotta {
+namespace {
+
+class LeaseScripts : public testing::WithRedis {
+ protected:
+  void SetUp() override {
+    testing::WithRedis::SetUp();
+    if (!IsSkipped()) client = std::make_unique<RedisClient>(redis->address());
+  }
+
+  RedisReply eval(const char* script, const std::vector<std::string>& keys,
+                  const std::vector<std::string>& arguments) {
+    RedisCommand command = {"EVAL", script, std::to_string(keys.size())};
+    command.insert(command.end(), keys.begin(), keys.end());
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return client->run(command);
+  }
+
+  void compare_claim(const std::string& owner, const std::string& address) {
+    const ClaimReply wanted = claim_lease(record, owner, address);
+    const auto got =
+        eval(kClaimScript, {"l", "s"}, {owner, address, "100000", "1"}).list;
+    ASSERT_EQ(got.at(0).integer, wanted.taken ? 1 : 0);
+    if (!wanted.taken) {
+      EXPECT_EQ(got.at(1).text, wanted.address);
+      return;
+    }
+    EXPECT_EQ(got.at(1).integer, wanted.fence);
+    EXPECT_EQ(got.at(2).integer, wanted.fence_before);
+    EXPECT_EQ(got.at(3).text, wanted.owner_before);
+    EXPECT_EQ(got.at(4).integer, wanted.number);
+  }
+
+  void compare_save(const std::string& owner, int64_t fence, int64_t number) {
+    const auto wanted = save_snapshot(record, owner, fence, number);
+    const auto got =
+        eval(kSaveScript, {"l", "s", "n"},
+             {owner, std::to_string(fence), std::to_string(number), "100000",
+              std::to_string(number), "bytes", "7", "0", "16"});
+    EXPECT_EQ(got.integer, static_cast<int64_t>(wanted));
+  }
+
+  void compare_held(const std::string& owner, int64_t fence, bool release) {
+    const bool wanted = release ? release_lease(record, owner, fence)
+                                : renew_lease(record, owner, fence);
+    const auto got = release ? eval(kReleaseScript, {"l", "s"},
+                                    {owner, std::to_string(fence)})
+                             : eval(kRenewScript, {"l", "s"},
+                                    {owner, std::to_string(fence), "100000"});
+    EXPECT_EQ(got.integer, wanted ? 1 : 0);
+  }
+
+  std::unique_ptr<RedisClient> client;
+  LeaseRecord record;
+};
+
+TEST_F(LeaseScripts, DoWhatTheRulesDo) {
+  Rng rng(7);
+  const std::string owners[] = {"a0", "a1", "b0"};
+  const std::string addresses[] = {"A", "A", "B"};
+  for (int i = 0; i < 3000; ++i) {
+    const auto who = rng.below(3);
+    const int64_t fence = record.fence - rng.below(2);
+    switch (rng.below(5)) {
+      case 0:
+        compare_claim(owners[who], addresses[who]);
+        break;
+      case 1:
+        compare_save(owners[who], fence, record.number + rng.below(3) - 1);
+        break;
+      case 2:
+        compare_held(owners[who], fence, /*release=*/false);
+        break;
+      case 3:
+        compare_held(owners[who], fence, /*release=*/true);
+        break;
+      default:  // the lease lapses
+        client->run(RedisCommand{"DEL", "l"});
+        record.holder = record.address = "";
+    }
+    if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "step " << i;
+  }
+  EXPECT_GT(record.fence, 100);
+  EXPECT_GT(record.number, 10);
+}
+
+TEST_F(LeaseScripts, ALeaseLapsesByItself) {
+  eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "1"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+
+  const auto got = eval(kClaimScript, {"l", "s"}, {"b", "B", "30", "1"}).list;
+
+  EXPECT_EQ(got.at(0).integer, 1);
+  EXPECT_EQ(got.at(1).integer, 2);
+}
+
+TEST_F(LeaseScripts, AStreamThatIsNotThereIsMadeOnRequestAlone) {
+  EXPECT_EQ(
+      eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "0"}).list.at(0).integer,
+      2);
+  EXPECT_EQ(client->run(RedisCommand{"EXISTS", "l", "s"}).integer, 0);
+}
+
+TEST_F(LeaseScripts, ARemovedStreamKeepsItsFence) {
+  eval(kClaimScript, {"l", "s"}, {"a", "A", "1000", "1"});
+  eval(kSaveScript, {"l", "s", "n"},
+       {"a", "1", "1", "1000", "1", "bytes", "7", "0", "16"});
+
+  EXPECT_EQ(eval(kRemoveScript, {"l", "s", "n"}, {"a", "1"}).integer, 0);
+
+  // A save that was on its way makes nothing of it again.
+  EXPECT_EQ(eval(kSaveScript, {"l", "s", "n"},
+                 {"a", "1", "2", "1000", "2", "bytes", "7", "0", "16"})
+                .integer,
+            1);
+  EXPECT_EQ(client->run(RedisCommand{"EXISTS", "l", "n"}).integer, 0);
+  const auto got = eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "1"}).list;
+  EXPECT_EQ(got.at(1).integer, 3);
+  EXPECT_EQ(got.at(4).integer, 0);
+}
+
+TEST_F(LeaseScripts, TheNewestTwoAndSixteenThatWereAskedForAreKept) {
+  eval(kClaimScript, {"l", "s"}, {"a", "A", "1000", "1"});
+  for (int i = 1; i <= 40; ++i) {
+    const std::string number = std::to_string(i);
+    eval(kSaveScript, {"l", "s", "n"},
+         {"a", "1", number, "1000", i % 2 == 0 ? number + "-kept" : number,
+          "bytes", "7", "0", "16"});
+  }
+
+  EXPECT_EQ(client->run(RedisCommand{"HLEN", "n"}).integer,
+            17);  // 10, 12 .. 40 and 39
+  EXPECT_EQ(client->run(RedisCommand{"HEXISTS", "n", "10-kept"}).integer, 1);
+  EXPECT_EQ(client->run(RedisCommand{"HEXISTS", "n", "8-kept"}).integer, 0);
+  EXPECT_EQ(client->run(RedisCommand{"HEXISTS", "n", "39"}).integer, 1);
+}
+
+}  // namespace
+}  // namespace sotta

@@ -2,17 +2,21 @@
 #
 # JOBS=N         parallel jobs, by default one per core
 # SETUP=no       install nothing
+# PREFIX=DIR     where `make install` puts things, /usr/local by default
 # CMAKE_PREFIX_PATH=DIR   use the LibTorch that lies there, not Debian's
 
 JOBS ?= $(shell nproc)
 SETUP ?= yes
+PREFIX ?= /usr/local
 export JOBS SETUP
 ifdef CMAKE_PREFIX_PATH
 export CMAKE_PREFIX_PATH
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo check format asan coverage clean
+PYTHON ?= /usr/bin/python3
+
+.PHONY: help build python test demo install deb check format asan coverage clean
 .NOTPARALLEL:
 
 help:  ## list these commands
@@ -21,6 +25,12 @@ help:  ## list these commands
 build:  ## install what is missing and build the program: build/release/bin/sotta
 	@tools/setup.sh build
 	@tools/build.sh release sotta
+
+python:  ## build the Python package for Debian's torch and install it into build/venv
+	@tools/setup.sh test
+	@tools/build.sh release sotta_python
+	@$(PYTHON) -m venv --system-site-packages build/venv
+	@SOTTA_BUILD=$(CURDIR)/build/release build/venv/bin/python -m pip install -q --no-build-isolation --no-index --no-deps .
 
 test:  ## install what is missing, build everything, run all tests
 	@tools/setup.sh test
@@ -31,6 +41,16 @@ demo:  ## install what is missing, build the program, run it on embedded data
 	@tools/setup.sh build
 	@tools/build.sh release sotta
 	@tools/demo.sh
+
+install:  ## build, and install program, library, man pages and completions under PREFIX
+	@tools/setup.sh build
+	@tools/build.sh release sotta_packaged
+	@cmake --install build/release --prefix $(PREFIX)
+
+deb:  ## build, and make Debian packages: build/release/packages/*.deb
+	@tools/setup.sh deb
+	@tools/build.sh release sotta_packaged
+	@tools/make_packages.sh
 
 check:  ## everything that CI checks (.ci/run)
 	@.ci/run

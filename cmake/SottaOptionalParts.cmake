@@ -4,6 +4,8 @@
 find_package(ZLIB QUIET)
 find_package(JPEG QUIET)
 find_package(PNG QUIET)
+# OpenSSL: what tokens are hashed with, and TLS.
+find_package(OpenSSL QUIET)
 # LibTorch may come without its distributed part, the meeting place of several
 # processes.
 find_file(C10D_HEADER torch/csrc/distributed/c10d/TCPStore.hpp
@@ -29,7 +31,17 @@ if(BEAST_HEADERS)
     target_include_directories(sotta_beast SYSTEM INTERFACE "$<BUILD_INTERFACE:${BEAST_HEADERS}>")
   endif()
 endif()
-foreach(part ZLIB JPEG PNG C10D HWY BEAST)
+# hiredis, what a fleet of `sotta serve` reaches Redis with.
+find_path(HIREDIS_HEADERS hiredis/hiredis.h)
+find_library(HIREDIS_LIBRARY hiredis)
+if(HIREDIS_HEADERS AND HIREDIS_LIBRARY)
+  set(HIREDIS_FOUND ON)
+  add_library(sotta_hiredis INTERFACE)
+  add_library(sotta::hiredis ALIAS sotta_hiredis)
+  target_include_directories(sotta_hiredis SYSTEM INTERFACE "$<BUILD_INTERFACE:${HIREDIS_HEADERS}>")
+  target_link_libraries(sotta_hiredis INTERFACE "${HIREDIS_LIBRARY}")
+endif()
+foreach(part ZLIB JPEG PNG C10D HWY BEAST OPENSSL HIREDIS)
   if(${part}_FOUND)
     set(SOTTA_WITH_${part} 1)
   else()

@@ -18,6 +18,10 @@ void add_report(CLI::App& program);
 void add_serve(CLI::App& program);
 void add_probe_network(CLI::App& program);
 void add_info(CLI::App& program);
+void add_model(CLI::App& program);
+void add_streams(CLI::App& program);
+void add_token(CLI::App& program);
 void add_train(CLI::App& program);
+void add_write_manual(CLI::App& program);
 
 }  // namespace sotta::cli

@@ -229,7 +229,10 @@ class ArrayInput : public ImageInput {
 
 }  // namespace
 
-std::unique_ptr<ImageInput> open_images(const ImageInputOptions& options) {
+std::unique_ptr<ImageInput> open_images(const ImageInputOptions& wanted) {
+  ImageInputOptions options = wanted;
+  const bool is_array = fs::path(options.path).extension() == ".npy";
+  if (!is_array && options.size == 0) options.size = options.default_size;
   if (options.path == "-")
     return std::make_unique<NamesOnStandardInput>(options);
   std::error_code problem;
@@ -241,8 +244,7 @@ std::unique_ptr<ImageInput> open_images(const ImageInputOptions& options) {
          "cannot be opened: " + problem.message());
   if (status.type() == fs::file_type::directory)
     return std::make_unique<ListedFiles>(options, files_below(options.path));
-  if (fs::path(options.path).extension() == ".npy")
-    return std::make_unique<ArrayInput>(options);
+  if (is_array) return std::make_unique<ArrayInput>(options);
   return std::make_unique<ListedFiles>(options,
                                        std::vector<std::string>{options.path});
 }

@@ -20,6 +20,10 @@ struct ImageInputOptions {
   // Images are resized to size x size. 0: they are taken as they are and must
   // all have the height and width below, or of the first if those are 0.
   int64_t size = 0;
+
+  // Takes the place of a size of 0 for files; arrays are taken as they are.
+  int64_t default_size = 0;
+
   int64_t height = 0;
   int64_t width = 0;
 

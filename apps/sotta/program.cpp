@@ -59,11 +59,15 @@ void add_verbs(CLI::App& program) {
   sotta::cli::add_train(program);
   sotta::cli::add_corrupt(program);
   sotta::cli::add_convert(program);
+  sotta::cli::add_model(program);
   sotta::cli::add_bench(program);
   sotta::cli::add_report(program);
   sotta::cli::add_serve(program);
+  sotta::cli::add_streams(program);
+  sotta::cli::add_token(program);
   sotta::cli::add_info(program);
   sotta::cli::add_probe_network(program);
+  sotta::cli::add_write_manual(program);
   sotta::cli::check_numbers(program);
 }
 

@@ -20,7 +20,8 @@
 #include "flags.h"
 #include "gpu/out_of_memory.h"
 #include "image_input.h"
-#include "method_changes.h"
+#include "method_flags.h"
+#include "models/stored_size.h"
 #include "network_probe.h"
 #include "prediction_writer.h"
 #include "process.h"
@@ -36,13 +37,8 @@ struct AdaptFlags {
   std::string model;
   std::string dataset, mean, std;  // how the model's inputs are normalised
   ImageInputOptions input;
-  std::string method = "sotta";
-  std::string preset = "clean";
-  std::vector<std::string> changes;  // "min_confidence=0.9"
+  MethodFlags method;
   std::string source_images;
-  int64_t window = 64;
-  int64_t seed = 0;
-  GuardOptions guard;
   std::string out = "-";
   std::string format = "jsonl";
   std::string state_in, state_out, export_to;
@@ -52,18 +48,22 @@ struct AdaptFlags {
   int64_t threads = 0;
 };
 
+// The side of the images, by the flag or the weights; 0: none is said.
+int64_t side_of(const ImageInputOptions& input) {
+  return input.size > 0 ? input.size : input.default_size;
+}
+
 void check_flags(const AdaptFlags& flags) {
-  require_at_least("--window", flags.window, 1);
+  check_method_flags(flags.method);
   require_within("--size", flags.input.size, 0, kLargestSide);
   require_within("--shorter-side", flags.input.shorter_side, 0, kLargestSide);
-  require(flags.input.shorter_side == 0 || flags.input.size > 0,
-          "--shorter-side", "expected --size too, the side of what is cropped");
-  require(flags.input.shorter_side == 0 ||
-              flags.input.shorter_side >= flags.input.size,
+  const int64_t side = side_of(flags.input);
+  require(flags.input.shorter_side == 0 || side > 0, "--shorter-side",
+          "expected --size too, the side of what is cropped");
+  require(flags.input.shorter_side == 0 || flags.input.shorter_side >= side,
           "--shorter-side",
-          "expected at least --size, " + std::to_string(flags.input.size) +
-              ", got " + std::to_string(flags.input.shorter_side));
-  validate(flags.guard);
+          "expected at least --size, " + std::to_string(side) + ", got " +
+              std::to_string(flags.input.shorter_side));
 }
 
 // What the flags say of it; nothing leaves it to the weights.
@@ -113,14 +113,13 @@ at::Tensor all_images(const AdaptFlags& flags, int64_t channels) {
 std::unique_ptr<Adapter> prepare(const AdaptFlags& flags) {
   MethodContext context;
   context.model = open_model(flags);
-  context.rng = Rng(static_cast<uint64_t>(flags.seed));
-  context.update_interval = flags.window;
+  context.rng = Rng(static_cast<uint64_t>(flags.method.seed));
+  context.update_interval = flags.method.window;
   context.source_images = all_images(flags, context.model->channels());
   auto adapter = make_adapter(
-      flags.method, context, parse_preset(flags.preset),
-      parse_method_changes(flags.method, parse_preset(flags.preset),
-                           context.model->classes(), flags.changes),
-      flags.guard);
+      flags.method.method, context, parse_preset(flags.method.preset),
+      parse_method_changes(flags.method, context.model->classes()),
+      flags.method.guard);
   if (!flags.state_in.empty()) adapter->restore(read_snapshot(flags.state_in));
   return adapter;
 }
@@ -131,6 +130,13 @@ void say_guard(ProgressBar& bar, const Adapter& adapter,
   bar.finish();
   std::fprintf(stderr, "sotta: after %lld images: %s\n",
                static_cast<long long>(adapter.samples()), result.guard.c_str());
+}
+
+TensorFile exported(const AdaptFlags& flags, const Adapter& adapter) {
+  TensorFile weights = export_weights(adapter.model(), adapter.state());
+  const int64_t side = side_of(flags.input);
+  if (side > 0) weights.metadata["size"] = std::to_string(side);
+  return weights;
 }
 
 struct Tally {
@@ -157,7 +163,8 @@ void adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
   ProgressBar bar("images");
   while (!interrupted()) {
     // Up to the end of the window, which a restored state may have begun.
-    const ImageBatch batch = input.next(flags.window - adapter.pending());
+    const ImageBatch batch =
+        input.next(flags.method.window - adapter.pending());
     if (batch.items.empty()) break;
     StepResult result;
     if (batch.images.defined()) result = adapter.step(batch.images.to(device));
@@ -233,8 +240,7 @@ void adapt(AdaptFlags& flags) {
   });
   attempt([&] {
     if (!flags.export_to.empty())
-      write_safetensors(flags.export_to,
-                        export_weights(adapter->model(), adapter->state()));
+      write_safetensors(flags.export_to, exported(flags, *adapter));
   });
   if (!problem || tally.images > 0) say_summary(tally, *adapter);
   if (problem) std::rethrow_exception(problem);
@@ -264,8 +270,10 @@ void add_input_flags(CLI::App& command, AdaptFlags& flags) {
       .add_option("--input", flags.input.path,
                   "folder, .npy, image, or - for names on standard input")
       ->required();
-  command.add_option("--size", flags.input.size,
-                     "resize images to this side; 0: as they are");
+  command.add_option(
+      "--size", flags.input.size,
+      "resize images to this side, 0: as they are [as the weights "
+      "say, else as they are]");
   command.add_option("--shorter-side", flags.input.shorter_side,
                      "resize to this first, then crop the middle");
   command.add_flag("--strict", flags.input.strict,
@@ -273,20 +281,6 @@ void add_input_flags(CLI::App& command, AdaptFlags& flags) {
   command.add_option("--source-images", flags.source_images,
                      "images like those the model was trained on (EATA, SoTTA "
                      "with min_confidence=-1)");
-}
-
-void add_method_flags(CLI::App& command, AdaptFlags& flags) {
-  command.add_option("--method", flags.method, "see `sotta info`")
-      ->capture_default_str();
-  command.add_option("--preset", flags.preset, "clean or paper")
-      ->capture_default_str();
-  command.add_option("--set", flags.changes,
-                     "an option of the method, name=value");
-  command.add_option("--window", flags.window, "images between two updates")
-      ->capture_default_str();
-  command.add_option("--seed", flags.seed, "of every random choice")
-      ->capture_default_str();
-  add_option_flags(command, flags.guard);
 }
 
 void add_output_flags(CLI::App& command, AdaptFlags& flags) {
@@ -310,9 +304,13 @@ void add_adapt(CLI::App& program) {
   auto flags = std::make_shared<AdaptFlags>();
   add_model_flags(*command, *flags);
   add_input_flags(*command, *flags);
-  add_method_flags(*command, *flags);
+  add_method_flags(*command, flags->method);
   add_output_flags(*command, *flags);
-  command->callback([flags] { run(*flags); });
+  command->callback([command, flags] {
+    if (given_flags(*command).count("--size") == 0)
+      flags->input.default_size = stored_size(flags->model).value_or(0);
+    run(*flags);
+  });
 }
 
 }  // namespace sotta::cli

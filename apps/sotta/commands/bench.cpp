@@ -232,13 +232,8 @@ std::string writer_of(const std::optional<Share>& share,
   return ranks ? "rank" + std::to_string(ranks->rank) : "";
 }
 
-// Cells side by side: jobs, and lanes of each. Jobs are another way to have
-// several, so that with --jobs it is one lane unless more are asked for.
-struct SideBySide {
-  int64_t jobs;
-  int64_t lanes;
-};
-
+// Jobs are another way to have several cells side by side, so that with --jobs
+// it is one lane unless more are asked for.
 SideBySide side_by_side(const BenchFlags& flags, const std::vector<Cell>& cells,
                         int64_t threads) {
   constexpr int64_t kMostLanes = 256;
@@ -249,13 +244,8 @@ SideBySide side_by_side(const BenchFlags& flags, const std::vector<Cell>& cells,
     return {flags.jobs, lanes};
   }
   if (flags.jobs > 1 || flags.cuda_graphs) return {flags.jobs, 1};
-  const at::Device device = parse_device(flags.device);
-  const int64_t lanes =
-      suitable_lanes(cells, device, parse_precision(flags.precision), threads);
-  // Of two groups one has the GPU work while the other's lanes are on the host.
-  constexpr int64_t kLanesOfTwo = 16;
-  return device.is_cuda() && lanes >= kLanesOfTwo ? SideBySide{2, lanes / 2}
-                                                  : SideBySide{1, lanes};
+  return suitable_for(cells, parse_device(flags.device),
+                      parse_precision(flags.precision), threads);
 }
 
 WorkbenchOptions workbench_of(const BenchFlags& flags,

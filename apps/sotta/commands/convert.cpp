@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "core/checks.h"
 #include "models/convert_weights.h"
 
 namespace sotta::cli {
@@ -16,6 +17,7 @@ struct ConvertFlags {
   std::string input;
   std::string output;
   Normalisation normalisation;
+  int64_t size = 0, groups = 0, heads = 0;
   ConvertOptions options;
   bool json = false;
 };
@@ -61,9 +63,20 @@ void print_json(const ConvertFlags& flags, const ConvertResult& result) {
             << "\n";
 }
 
+// The flag without its dashes is the name in the metadata; 0: not given.
+void add_number(ConvertOptions& options, const char* flag, int64_t number,
+                int64_t most) {
+  require_within(flag, static_cast<double>(number), 0,
+                 static_cast<double>(most));
+  if (number > 0) options.numbers[std::string(flag).substr(2)] = number;
+}
+
 void convert(ConvertFlags flags) {
   if (!flags.normalisation.mean.empty() || !flags.normalisation.std.empty())
     flags.options.normalisation = flags.normalisation;
+  add_number(flags.options, "--size", flags.size, 16384);
+  add_number(flags.options, "--groups", flags.groups, 4096);
+  add_number(flags.options, "--heads", flags.heads, 4096);
   const ConvertResult result =
       convert_weights(flags.input, flags.output, flags.options);
   flags.json ? print_json(flags, result) : print_text(flags, result);
@@ -90,6 +103,12 @@ void add_convert(CLI::App& program) {
                   ->delimiter(',');
   mean->needs(std);
   std->needs(mean);
+  command->add_option("--size", flags->size,
+                      "side of the images that the network takes");
+  command->add_option("--groups", flags->groups,
+                      "groups of a ResNet's group norm [32]");
+  command->add_option("--heads", flags->heads,
+                      "attention heads of a ViT [one for each 64 numbers]");
   command->add_flag("--half", flags->options.half,
                     "weights as float16; norm layers stay float32");
   command->add_option("--key", flags->options.input.key,

@@ -14,7 +14,7 @@
 
 #include "commands.h"
 #include "data/sets/catalog.h"
-#include "models/resnet.h"
+#include "models/named_network.h"
 #include "process.h"
 
 namespace sotta::cli {
@@ -30,14 +30,18 @@ Json collect() {
   info["cores"] = available_cores();
   info["devices"] = available_devices();
   info["engines"] = available_engines();
-  info["parts"] = {
-      {"zlib", SOTTA_WITH_ZLIB == 1},   {"jpeg", SOTTA_WITH_JPEG == 1},
-      {"png", SOTTA_WITH_PNG == 1},     {"c10d", SOTTA_WITH_C10D == 1},
-      {"highway", SOTTA_WITH_HWY == 1}, {"beast", SOTTA_WITH_BEAST == 1}};
+  info["parts"] = {{"zlib", SOTTA_WITH_ZLIB == 1},
+                   {"jpeg", SOTTA_WITH_JPEG == 1},
+                   {"png", SOTTA_WITH_PNG == 1},
+                   {"c10d", SOTTA_WITH_C10D == 1},
+                   {"highway", SOTTA_WITH_HWY == 1},
+                   {"beast", SOTTA_WITH_BEAST == 1},
+                   {"openssl", SOTTA_WITH_OPENSSL == 1},
+                   {"hiredis", SOTTA_WITH_HIREDIS == 1}};
   info["methods"] = method_names();
   info["presets"] = preset_names();
   info["scenarios"] = scenario_names();
-  info["models"] = resnet_names();
+  info["models"] = network_names();
   info["corruptions"] = corruption_names();
   info["datasets"] = Json::array();
   for (const auto& entry : known_datasets())

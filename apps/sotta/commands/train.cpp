@@ -22,7 +22,7 @@
 #include "eval/begin_record.h"
 #include "flags.h"
 #include "gpu/out_of_memory.h"
-#include "models/resnet.h"
+#include "models/named_network.h"
 #include "process.h"
 #include "progress_bar.h"
 #include "record/run_identity.h"
@@ -83,14 +83,11 @@ void check_place(const fs::path& out, const fs::path& record) {
   check_writable(record);
 }
 
-// Other widths keep their ratio to the first stage's.
-ResNetSpec network_of(const TrainFlags& flags, const Dataset& data) {
-  ResNetSpec spec =
-      named_resnet(flags.model, data.classes(), data.shape().channels);
-  const int64_t named = spec.widths[0];
-  for (int64_t& width : spec.widths)
-    if (flags.width > 0) width = width / named * flags.width;
-  return spec;
+NamedNetwork network_of(const TrainFlags& flags, const Dataset& data) {
+  const ImageShape shape = data.shape();
+  return named_network(
+      flags.model, {data.classes(), shape.channels, shape.height, shape.width},
+      flags.width);
 }
 
 // What must agree between an interrupted training and its continuation.
@@ -118,9 +115,9 @@ class TrainRun {
     const fs::path root = data_root(flags.data);
     test_ = open_dataset(flags.dataset, root, "test");
     const auto images = open_dataset(flags.dataset, root, "train");
-    spec_ = network_of(flags, *images);
+    network_ = network_of(flags, *images);
     const Rng rng = Rng(static_cast<uint64_t>(flags_.options.seed));
-    model_ = network(random_resnet_state(spec_, rng.child("init")).to(device_));
+    model_ = network(network_.random_state(rng.child("init")).to(device_));
     trainer_ =
         std::make_unique<Trainer>(*model_, load(*images), flags_.options);
     run_ = run_options(flags_, flags_.options, images->size());
@@ -175,7 +172,7 @@ class TrainRun {
     // tests'.
     if (device_.is_cuda() && flags_.options.precision != "fp32")
       settings.precision = Precision::kTf32;
-    return make_resnet(spec_, state, {entry_.mean, entry_.std}, settings);
+    return network_.make(state, {entry_.mean, entry_.std}, settings);
   }
 
   TrainingSet load(const Dataset& images) const {
@@ -263,6 +260,9 @@ class TrainRun {
     std::snprintf(accuracy, sizeof accuracy, "%.2f", record.accuracy);
     metadata["dataset"] = flags_.dataset;
     metadata["arch"] = flags_.model;
+    const ImageShape shape = test_->shape();
+    if (shape.height == shape.width)
+      metadata["size"] = std::to_string(shape.height);
     metadata["epochs"] = std::to_string(options.epochs);
     metadata["seed"] = std::to_string(options.seed);
     metadata["test_accuracy"] = accuracy;
@@ -307,7 +307,7 @@ class TrainRun {
   at::Device device_;
   fs::path checkpoint_file_;
   std::unique_ptr<Dataset> test_;
-  ResNetSpec spec_;
+  NamedNetwork network_;
   std::unique_ptr<Classifier> model_;
   std::unique_ptr<Trainer> trainer_;
   OptionMap run_;
@@ -355,7 +355,8 @@ void add_train(CLI::App& program) {
   add_option_flags(*command, flags->options);
   command
       ->add_option("--width", flags->width,
-                   "channels of the first stage, 0: the network's own")
+                   "channels of the first stage, or a ViT's dimension; 0: the "
+                   "network's own")
       ->capture_default_str();
   add_device_flags(*command, flags->device, flags->threads);
   command->add_flag("--resume", flags->resume,

@@ -33,7 +33,9 @@ ELSEWHERE = {
     ("train", "--checkpoint-every"): "train_test.sh",
     ("train", "--test-every"): "train_test.sh",
     ("adapt", None): "adapt*_test.*",  # all of them
-    ("serve", None): "serve_checks.py",  # all of them
+    ("token", None): "serve_access_checks.py",
+    ("serve", None): "serve*_checks.py",  # all of them
+    ("streams", None): "serve_fleet_checks.py",
 }
 # Not checked from outside: (verb, flag) -> why.
 UNCHECKED = {
@@ -57,15 +59,18 @@ DEFAULTS = {
              "--padding 4 --flip 1 --precision auto --cuda-graphs 1 --width 0 --checkpoint-every 10 --test-every 0 --memory-gb 16",
     "corrupt": RUN + "--kind common --severity all --limit 0 --seed 0 --jpeg85 1 --split test",
     "convert": "",
+    "model check": "--limit 1000 --threads 0",
     "bench": MODEL + "--scenario all --corruption all --seeds 0 --preset clean --foreign-count -1 --foreign-share 0 --burst 0 "
              "--limit 0 --order shuffled --concentration 0.1 --severity 5 --corruption-seed 0 --window 64 --whole-windows 0 "
              "--read-ahead 256 --out runs --cuda-graphs 0 --tune 0 --jobs 1 --lanes auto --lost-after 30",
     "report": "--format md,tex,csv,html,svg",
     "serve": MODEL + "--model fashion=embedded --method sotta --preset clean --window 64 --seed 0 "
              "--guard off --guard-max-parameter-change 1 --guard-max-class-share 0.9 --guard-min-admitted-share 0 "
-             "--guard-max-admitted-share 1 --guard-history 8 --listen 127.0.0.1:8000 --state sotta-state --durability window "
+             "--guard-max-admitted-share 1 --guard-history 8 --listen 127.0.0.1:8000 --state sotta-state --durability window --answer strict "
              "--max-streams 10000 --max-resident 256 --max-waiting 1024 --max-waiting-of-one 256 --max-body-mb 64 "
-             "--max-connections 4096 --workers 2",
+             "--max-connections 4096 --log none --max-state-mb 0",
+    "streams": "--server http://127.0.0.1:8000",
+    "token": "--scope infer",
     "info": "",
 }
 
@@ -319,6 +324,67 @@ def large_images(fix):
     assert max(abs(a - b) for a, b in zip(planes["false"], exact)) <= 1, "other pixels without JPEG"
     distance = sum(abs(a - b) for a, b in zip(planes["true"], exact)) / len(exact)
     assert 2 < distance < 40, f"{distance} grey levels in the mean with JPEG"
+
+
+@check("convert", "--size --groups --heads")
+def numbers_of_networks(fix):
+    run("convert", "net0.safetensors", "said.safetensors", "--size", 28, "--groups", 4, "--heads", 3)
+    _, metadata = ref.read_safetensors("said.safetensors")
+    expect({name: metadata.get(name) for name in ("size", "groups", "heads")}, {"size": "28", "groups": "4", "heads": "3"}, "metadata")
+    for flag in "--size", "--groups", "--heads":
+        assert f"{flag}: expected" in refusal("convert", "net0.safetensors", "x.safetensors", flag, 16385), flag
+
+
+@check("model check", "--dataset --data --limit --mean --std --json --threads")
+def checked_models(fix):
+    words = ["model", "check", "net0.safetensors", "--dataset", "fashion-mnist", "--data", "root", "--threads", 1]
+    found = json.loads(run(*words, "--json"))
+    expect((found["correct"], found["images"]), (fix.correct(fix.net, fix.test), 16), "correct")
+    expect((found["classes"], found["channels"], found["norm_kinds"], found["normalisation"]["from"]),
+           (10, 1, {"batch": found["norm_layers"]}, "dataset"), "the network")
+    expect(found["adapts"], sum(len(v) for name, (_, v) in fix.net.items() if ("bn" in name or "downsample.1" in name) and "running" not in name),
+           "scales and shifts")
+    expect([method["fits"] for method in found["methods"]], [True] * 10, "methods")
+    some = json.loads(run(*words, "--json", "--limit", 4))
+    labels = fix.labels["fashion-mnist", "t10k"]
+    expect((some["correct"], some["images"]),
+           (fix.correct(fix.net, fix.test[::4], labels=labels[::4]), 4), "of four images from all over")
+    # Other means: other answers, and a complaint.
+    far = json.loads(run(*words, "--json", "--mean", 9, "--std", 0.5))
+    expect(far["correct"], ref.agreement(ref.predict(fix.net, fix.test, 9, 0.5), labels), "correct with other means")
+    expect(far["normalisation"]["from"], "flags", "where the means are from")
+    assert any("mean and std look wrong" in warning for warning in far["warnings"]), far["warnings"]
+    text = run(*words, "--mean", 9, "--std", 0.5)
+    for part in "norm layers", "bn_stats", "fits, with source images: source_images", "warning      mean and std look wrong", "(from: flags)":
+        assert part in text, f"{part} is not in {text}"
+    assert "--data: has no effect without --dataset" in refusal("model", "check", "net0.safetensors", "--data", "root")
+    assert "--limit: has no effect without --input or --dataset" in refusal("model", "check", "net0.safetensors", "--limit", 5)
+    assert "expected both or neither" in refusal("model", "check", "net0.safetensors", "--mean", 0.5)
+    assert "--limit: expected at least 1" in refusal(*words, "--limit", 0)
+    assert "not-there" in refusal(*words[:-2], "--data", "not-there")
+
+
+@check("model check", "--input --size")
+def labelled_folders(fix):
+    if not json.loads(run("info", "--json"))["parts"]["png"]:
+        return
+    images = ref.random_images(20, 9)
+    for i, image in enumerate(images):
+        os.makedirs(f"labelled/{i % 10}", exist_ok=True)
+        ref.write_png(f"labelled/{i % 10}/{i}.png", 28, bytes(value for value in image for _ in range(3)))
+    words = ["model", "check", "net0.safetensors", "--input", "labelled", "--mean", 0.25, "--std", 0.75]
+    assert "--size: expected the side of the images" in refusal(*words)
+    found = json.loads(run(*words, "--size", 28, "--json"))
+    # By class, as folders are read.
+    order = [i + j for i in range(10) for j in (0, 10)]
+    answers = ref.predict(fix.net, [images[i] for i in order], 0.25, 0.75)
+    expect((found["correct"], found["images"]), (ref.agreement(answers, [i % 10 for i in order]), 20), "correct")
+    assert 29 in json.loads(run(*words, "--size", 29, "--json"))["sizes_tried"]
+    run("convert", "net0.safetensors", "sized.safetensors", "--size", 28)
+    words[2] = "sized.safetensors"
+    expect(json.loads(run(*words, "--json"))["correct"], found["correct"], "correct with the size of the file")
+    assert "--size: expected" in refusal(*words, "--size", -1)
+    assert "got both" in refusal(*words, "--dataset", "fashion-mnist")
 
 
 @check("convert", "--mean --std --half --strip --drop-batch-counts --json --key")
@@ -708,12 +774,13 @@ def datasets(fix):
 
 
 def listed_verbs():
-    return re.findall(r"^  (\w+) ", run("--help").split("Subcommands:")[1], re.M)
+    verbs = re.findall(r"^  (\w+) ", run("--help").split("Subcommands:")[1], re.M)
+    return ["model check" if verb == "model" else verb for verb in verbs]
 
 
 @functools.lru_cache(None)
 def help_of(verb):
-    return run(verb, "--help")
+    return run(*verb.split(), "--help")
 
 
 def listed_flags(verb):

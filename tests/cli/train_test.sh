@@ -182,3 +182,29 @@ train --out m.safetensors --rate 1e30
 expect_code 2
 expect_error 'the loss is no number after epoch 1'
 [ ! -e m.safetensors ] || give_up 'expected no weights'
+
+# Every kind of network learns, and is read again by its tensors.
+while read -r model width rate; do
+  train --out kind.safetensors --model "$model" --width "$width" --rate "$rate" --epochs 6
+  expect_code 0
+  run tail -n 1 kind.record.jsonl
+  accuracy=$(json_field accuracy)
+  python3 -c 'import json
+r = json.load(open("stdout.txt"))
+assert r["series"]["loss"][-1] < r["series"]["loss"][0], r' || give_up 'expected a falling loss'
+  run sotta eval --model kind.safetensors --dataset fashion-mnist --data root --json
+  expect_code 0
+  [ "$(json_field accuracy)" = "$accuracy" ] || give_up "expected accuracy $accuracy"
+  grep -q '"size":"28"' kind.safetensors || give_up 'expected the size of the images'
+  rm kind.*
+done <<EOF
+wide_resnet10_1 4 0.05
+resnet26_gn 8 0.05
+vit_tiny 12 0.02
+EOF
+train --out x.safetensors --model vit_tiny --width 13
+expect_code 2
+expect_error 'width: expected a multiple of'
+train --out x.safetensors --model wide_resnet40_3
+expect_code 2
+expect_error 'wide_resnet40_2'

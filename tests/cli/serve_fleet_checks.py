@@ -1,0 +1,279 @@
+"""What the flags of a fleet and the command `sotta streams` do. Those that need a Redis are skipped
+where there is no redis-server."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from serve_client import SOTTA, Server, check, draw_images, expect, refusal, run_checks
+
+INFO = json.loads(subprocess.run([SOTTA, "info", "--json"], capture_output=True, text=True).stdout)
+HAS_REDIS = shutil.which("redis-server") and "hiredis" in str(INFO) and subprocess.run(
+    [SOTTA, "info"], capture_output=True, text=True).stdout.find("hiredis: not in this build") < 0
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Redis:
+    def __init__(self, *options):
+        self.port, self.folder, self.options = free_port(), tempfile.TemporaryDirectory(), options
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+                                         "--dir", self.folder.name, *self.options], stdout=subprocess.DEVNULL)
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.folder.cleanup()
+
+    def ask(self, text):
+        with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
+            connection.sendall(text.encode() + b"\r\n")
+            return connection.makefile().readline().strip()
+
+    def server(self, *flags, user=""):
+        port = free_port()
+        return Server("--advertise", f"http://127.0.0.1:{port}", "--window", "8", "--set", "min_confidence=0", *flags, port=port,
+                      state=f"redis://{user}127.0.0.1:{self.port}/0")
+
+
+def needs_redis(function):
+    if HAS_REDIS:
+        return check(function)
+    print(f"skipped, as redis-server or hiredis is not there: {function.__name__}")
+    return function
+
+
+def streams(server, *words, code=0):
+    """Standard output of `sotta streams`, or the sentence that it refuses with."""
+    done = subprocess.run([SOTTA, "streams", *words, "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == code, f"streams {words}: exit code {done.returncode}, {done.stderr}"
+    if code:
+        assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr if code else done.stdout
+
+
+@check
+def flags_that_do_not_fit_are_refused():
+    fleet = ["--state", "redis://127.0.0.1:1/0", "--advertise", "http://127.0.0.1:8001"]
+    for part, *flags in [
+            ("--advertise: expected it with Redis", "--state", "redis://127.0.0.1:1/0"),
+            ("--advertise: expected http://HOST:PORT", *fleet[:2], "--advertise", "127.0.0.1:8001"),
+            ("--advertise: expected it with --state redis://", "--advertise", "http://127.0.0.1:8001"),
+            ("--lease-seconds: expected it with --state redis://", "--lease-seconds", "3"),
+            ("--min-replicas: expected it with --state redis://", "--min-replicas", "1"),
+            ("--state-password: expected it with --state redis://", "--state-password", "file"),
+            ("--lease-seconds", *fleet, "--lease-seconds", "0"),
+            ("--min-replicas", *fleet, "--min-replicas", "-1"),
+            ("--durability: expected window with Redis", *fleet, "--durability", "request"),
+            ("--answer: expected strict with Redis", *fleet, "--answer", "prompt"),
+            ("--max-state-mb: expected it without Redis", *fleet, "--max-state-mb", "3"),
+            ("--tls-cert: expected it without Redis", *fleet, "--tls-cert", "a.pem", "--tls-key", "b.pem"),
+            ("stunnel", "--state", "rediss://127.0.0.1:1/0", *fleet[2:])]:
+        assert part in refusal(*flags), f"{flags}: {refusal(*flags)}"
+
+
+def failure(state):
+    """What a server says that does not come to its Redis: one sentence."""
+    done = subprocess.run([SOTTA, "serve", "--listen", "127.0.0.1:0", "--state", state, "--advertise", "http://127.0.0.1:8001"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, f"{done.returncode} {done.stderr}"
+    return done.stderr
+
+
+@needs_redis
+def a_redis_that_is_not_there_is_named_without_its_secrets():
+    said = failure(f"redis://xavier:secret@127.0.0.1:{free_port()}/0")
+    assert "cannot be reached" in said and "secret" not in said and "xavier" not in said, said
+
+
+@needs_redis
+def any_server_takes_a_request_and_the_next_goes_on_after_sigterm():
+    with Redis() as redis, redis.server() as one:
+        with redis.server() as other:
+            clients = [one.client(), other.client()]
+            for seq in range(6):  # every second one is sent on
+                expect(clients[seq % 2].stream("s", seq, draw_images(8, seq)).status, 200, f"request {seq}")
+            clients[1].connection.close()
+        answer = one.client().stream("s", 6, draw_images(8, 6))
+        expect(answer.json["parameters"]["next_seq"], 7, "next_seq")
+        before = time.monotonic()
+        other_lease = one.client().status("s")
+        expect(other_lease["next_seq"], 7, "status")
+        assert time.monotonic() - before < 2
+
+
+@needs_redis
+def a_forwarded_request_is_not_sent_on_again():
+    with Redis() as redis, redis.server() as one, redis.server() as other:
+        one.client().stream("s", 0, draw_images(8, 0))
+        answer = other.client().ask("GET", "/v2/models/fashion/streams/s", headers={"Sotta-Forwarded": "1"})
+        expect((answer.status, answer.headers["Sotta-Elsewhere"]), (503, "1"), "a second hop")
+
+
+@needs_redis
+def a_lease_lapses_after_lease_seconds():
+    for seconds, least, most in ("1", 0, 2.5), ("3", 1.5, 6):
+        with Redis() as redis, redis.server("--lease-seconds", seconds) as one:
+            other = redis.server("--lease-seconds", seconds)
+            expect(other.client().stream("s", 0, draw_images(8, 0)).status, 200, "first")
+            other.client().ask("GET", "/v2/models/fashion/streams/s/norm")  # until it is saved
+            other.process.kill()
+            other.end(-9)
+            begin = time.monotonic()
+            expect(one.client().stream("s", 1, draw_images(8, 1)).status, 200, "second")
+            waited = time.monotonic() - begin
+            assert least <= waited <= most, f"--lease-seconds {seconds}: waited {waited}"
+
+
+@needs_redis
+def min_replicas_keeps_windows_from_being_durable():
+    with Redis() as redis:
+        for replicas, durable in ("0", 1), ("1", 0):
+            name = f"s{replicas}"
+            with redis.server("--min-replicas", replicas) as server:
+                server.client().stream(name, 0, draw_images(8, 0))
+                status = server.client().status(name)
+                for _ in range(50):
+                    if status["durable_seq"] or status["frozen"]:
+                        break
+                    time.sleep(0.1)
+                    status = server.client().status(name)
+                expect(status["durable_seq"], durable, f"durable_seq with --min-replicas {replicas}")
+                if replicas == "1":
+                    assert "--min-replicas expects 1" in status["frozen"], status
+                    redis.ask("CONFIG SET min-replicas-to-write 0")
+                    server.client().ask("DELETE", f"/v2/models/fashion/streams/{name}")
+
+
+@needs_redis
+def the_password_may_be_in_a_file():
+    with Redis("--requirepass", "p@ss") as redis:
+        with open("password", "w") as file:
+            file.write("p@ss\n")
+        with redis.server("--state-password", "password") as server:
+            expect(server.client().stream("s", 0, draw_images(8, 0)).status, 200, "with the password")
+            assert "p@ss" not in server.said, server.said
+        with redis.server(user=":p%40ss@") as server:
+            assert f"redis://127.0.0.1:{redis.port}/0" in server.said and "ss@" not in server.said, server.said
+            expect(server.client().status("s")["next_seq"], 1, "next_seq")
+        said = failure(f"redis://127.0.0.1:{redis.port}/0")
+        assert "refuses this user" in said, said
+
+
+@needs_redis
+def without_redis_the_source_model_answers():
+    with Redis() as redis, redis.server() as server:
+        client = server.client()
+        client.stream("s", 0, draw_images(8, 0))
+        redis.process.kill()
+        redis.process.wait()
+        for _ in range(50):
+            answer = client.stream("s", 1, draw_images(8, 1))
+            if answer.status == 503:
+                break
+            time.sleep(0.1)
+        expect(answer.status, 503, "a stream")
+        assert "cannot be reached" in answer.json["error"], answer.json
+        expect(client.infer(draw_images(8, 2)).status, 200, "the source model")
+        expect(client.ask("GET", "/v2/health/ready").status, 503, "ready")
+        redis.start()  # without what it had: the stream begins again
+        for _ in range(50):
+            answer = client.stream("s", 0, draw_images(8, 0))
+            if answer.status == 200:
+                break
+            time.sleep(0.1)
+        expect(answer.status, 200, "a stream when Redis is back")
+        expect(client.ask("GET", "/v2/health/ready").status, 200, "ready")
+
+
+@check
+def the_operators_command_shows_and_changes_streams():
+    with Server("--window", "8", "--set", "min_confidence=0", state="operated") as server:
+        client = server.client()
+        for name in "a", "b ü/":
+            client.stream(name, 0, draw_images(8, name))
+        listed = [json.loads(line) for line in streams(server, "list", "--json").splitlines()]
+        expect([(each["name"], each["next_seq"]) for each in listed], [("a", 1), ("b ü/", 1)], "list --json")
+        assert "b ü/" in streams(server, "list") and "durable" in streams(server, "list")
+        expect(json.loads(streams(server, "show", "b ü/"))["next_seq"], 1, "show")
+        expect(json.loads(streams(server, "freeze", "a", "--model", "fashion"))["frozen"], "by request", "freeze")
+        expect(json.loads(streams(server, "thaw", "a"))["frozen"], "", "thaw")
+        norm = client.ask("GET", "/v2/models/fashion/streams/a/norm").body
+        kept = client.ask("POST", "/v2/models/fashion/streams/a/snapshot").json["snapshot"]
+        streams(server, "reset", "a")
+        assert client.ask("GET", "/v2/models/fashion/streams/a/norm").body != norm, "reset"
+        streams(server, "rollback", "a", "--to", str(kept))
+        expect(client.ask("GET", "/v2/models/fashion/streams/a/norm").body, norm, "rollback")
+        streams(server, "export", "a", "--out", "exported")
+        with open("exported", "rb") as file:
+            expect(client.ask("PUT", "/v2/models/fashion/streams/copy/state", file.read()).status, 200, "export")
+        expect(client.ask("GET", "/v2/models/fashion/streams/copy/norm").body, norm, "the copy")
+        for part, *words in [("expected a stream's name", "show"), ("expected no name", "list", "a"), ("--to", "rollback", "a"),
+                             ("--to", "reset", "a", "--to", "3"), ("--out", "export", "a"), ("--out", "show", "a", "--out", "x"),
+                             ("--json", "show", "a", "--json"), ("unknown name", "destroy", "a"), ("none of this name", "show", "z"),
+                             ("none of number", "rollback", "a", "--to", "99"), ("model", "list", "--model", "other")]:
+            said = streams(server, *words, code=2)
+            assert part in said, f"{words}: {said}"
+    done = subprocess.run([SOTTA, "streams", "list", "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True)
+    assert done.returncode in (1, 2) and done.stderr.count("\n") == 1, f"{done.returncode} {done.stderr}"
+
+
+@check
+def the_operators_command_brings_a_token():
+    token = subprocess.run([SOTTA, "token", "keeper", "--scope", "infer"], capture_output=True, text=True)
+    if token.returncode:
+        return print("skipped, as this build has no OpenSSL: tokens")
+    with open("tokens.jsonl", "w") as file:
+        file.write(token.stdout)
+    os.chmod("tokens.jsonl", 0o600)
+    with open("token", "w") as file:
+        file.write(token.stderr)
+    with Server("--tokens", "tokens.jsonl", state="guarded") as server:
+        server.client(token.stderr.strip()).stream("a", 0, draw_images(8, 0))
+        assert "a " in streams(server, "list", "--token-file", "token")
+        assert "token" in streams(server, "list", code=2)
+        streams(server, "freeze", "a", "--token-file", "token", code=2)  # needs control
+        assert "first line" in streams(server, "list", "--token-file", "absent", code=2)
+
+
+@needs_redis
+def a_fleets_streams_are_listed_with_their_servers():
+    with Redis() as redis, redis.server() as one, redis.server() as other:
+        for name, server in ("a", one), ("b", other), ("c", one):
+            server.client().stream(name, 0, draw_images(8, name))
+            server.client().status(name)
+        where = {"a": one, "b": other, "c": one}
+        for server in one, other:
+            for _ in range(50):
+                listed = [json.loads(line) for line in streams(server, "list", "--json").splitlines()]
+                if len(listed) == 3 and all(each["durable_seq"] for each in listed):
+                    break
+                time.sleep(0.1)
+            expect({each["name"]: each.get("server") for each in listed},
+                   {name: f"http://127.0.0.1:{at.port}" for name, at in where.items()}, "the fleet's")
+        expect(json.loads(streams(other, "freeze", "a"))["frozen"], "by request", "a stream of the other server")
+        expect(one.client().status("a")["frozen"], "by request", "at its server")
+
+
+sys.exit(run_checks())

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Kills ranks of one `sotta bench` grid at random moments and starts them again, as torchrun does.
+
+usage: kill_ranks.py PROGRAM [COUNT] [SEED]
+
+Three processes share a grid (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT). Rank 1 or 2 is killed
+(SIGKILL) and started again, at once or after the others have given it up; rank 0 holds the store
+and lives. A rank that is started again redoes what it had begun. In the end every cell is recorded
+once, as by one process alone; a cell that two ranks ran (one was taken for dead) is the same in both.
+"""
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import kill_loop
+from kill_loop import ROOT, Broken
+
+TIMES = ("seconds", "adapt_seconds", "images_per_second", "peak_memory_bytes", "threads")
+IDENTITY = ("dataset", "scenario", "corruption", "severity", "method", "variant", "preset",
+            "seed", "options")
+WORLD = 3
+LOST_AFTER = 1.5
+
+
+def records(folder):
+    """Of a folder: {identity: [record, ...]}, without times. A last line may be cut off."""
+    found = {}
+    for file in sorted(folder.glob("*.jsonl")):
+        for line in file.read_text().split("\n")[:-1]:
+            record = json.loads(line)
+            for name in TIMES:
+                del record[name]
+            identity = json.dumps([record[name] for name in IDENTITY], sort_keys=True)
+            found.setdefault(identity, []).append(json.dumps(record, sort_keys=True))
+    return found
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Ranks:
+    def __init__(self, command, folder, port):
+        self.command, self.folder, self.port = command, folder, port
+        self.processes = [self.start(rank) for rank in range(WORLD)]
+
+    def start(self, rank):
+        environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(WORLD), "MASTER_ADDR": "127.0.0.1",
+                       "MASTER_PORT": str(self.port)}
+        with open(f"{self.folder}.rank{rank}.txt", "ab") as log:
+            return subprocess.Popen([str(word) for word in self.command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                    env=environment)
+
+    def wait(self):
+        for rank, process in enumerate(self.processes):
+            try:
+                code = process.wait(timeout=300)
+            except subprocess.TimeoutExpired:
+                raise Broken(f"rank {rank} does not end") from None
+            if code != 0:
+                raise Broken(f"rank {rank} ended with {code}: {open(f'{self.folder}.rank{rank}.txt').read()[-1000:]}")
+
+    def kill(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def check(folder, expected):
+    """How many cells two ranks have run."""
+    found = records(folder)
+    if set(found) != set(expected):
+        raise Broken(f"{len(found)} of {len(expected)} cells are recorded")
+    for identity, several in found.items():
+        if any(record != expected[identity][0] for record in several):
+            raise Broken(f"differs from the undisturbed run: {identity}")
+    return sum(len(several) - 1 for several in found.values())
+
+
+def loop(program, count, seed, folder):
+    info = subprocess.run([program, "info"], capture_output=True, text=True, check=True).stdout
+    if "c10d: not in this build" in info:
+        print("skipped: LibTorch without c10d")
+        sys.exit(77)
+    data, whole, out = folder / "data", folder / "whole", folder / "out"
+    subprocess.run(["python3", ROOT / "tests/support/make_tiny_data.py", data, "96"], check=True)
+    command = [program, "bench", "--dataset", "fashion-mnist", "--data", data,
+               "--model", ROOT / "models/fashion_resnet8.safetensors",
+               "--method", "source,tent,rotta,sotta", "--scenario", "benign,noise",
+               "--seeds", "0,1,2,3,4,5", "--corruption", "gaussian_noise", "--window", "16",
+               "--threads", "1"]
+    kill_loop.Killer([*command, "--out", whole], whole, seed).run()
+    expected = records(whole)
+    rng, kills, grids, twice = random.Random(seed), 0, 0, 0
+    while kills < count:
+        ranks = Ranks([*command, "--lost-after", LOST_AFTER, "--out", out], out, free_port())
+        try:
+            while kills < count:
+                time.sleep(rng.uniform(0.3, 2))
+                rank = rng.choice([1, 2])
+                if ranks.processes[0].poll() is not None or ranks.processes[rank].poll() is not None:
+                    break  # the grid is ending
+                ranks.processes[rank].kill()
+                ranks.processes[rank].wait()
+                kills += 1
+                if rng.random() < 0.3:
+                    time.sleep(2 * LOST_AFTER)
+                if ranks.processes[0].poll() is None:
+                    ranks.processes[rank] = ranks.start(rank)
+                else:
+                    ranks.processes[rank] = subprocess.Popen(["true"])
+            ranks.wait()
+        except Broken:
+            ranks.kill()
+            raise
+        twice += check(out, expected)
+        grids += 1
+        shutil.rmtree(out)
+    return (f"{kills} kills of ranks over {grids} grids of {len(expected)} cells and {WORLD} ranks: no cell lost or different, "
+            f"{twice} run by two ranks")
+
+
+kill_loop.main(loop, default_count=8)

@@ -9,6 +9,11 @@ shift
 jobs=${JOBS:-$(nproc)}
 folder=build/$preset
 
+# What one clone has compiled serves every other on this machine: paths count
+# from the clone's root, and precompiled headers by their contents.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+
 # CMake remembers the LibTorch and the compiler it found first; another
 # CMAKE_PREFIX_PATH or CXX must start it afresh.
 wanted=${CMAKE_PREFIX_PATH-}${CXX:+ $CXX}

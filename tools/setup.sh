@@ -4,6 +4,7 @@
 #   tools/setup.sh build   what `make build` and `make demo` need
 #   tools/setup.sh test    the above, and what the tests need
 #   tools/setup.sh ci      the above, and what the other checks need
+#   tools/setup.sh deb     what `make build` needs, and what packages are made with
 #   tools/setup.sh neon    what tools/ci/75_neon.sh needs, and nothing else
 #
 # A LibTorch of your own, found through CMAKE_PREFIX_PATH or Torch_DIR, is used
@@ -21,12 +22,14 @@ tools=(make:make g++:g++ cmake:cmake ninja:ninja-build ccache:ccache)
 # makes matrix products 20 times slower.
 torch=(libtorch-dev libopenblas0-pthread)
 packages=(libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libjpeg-dev libpng-dev zlib1g-dev
-  libhwy-dev libboost1.81-dev dataset-fashion-mnist)
+  libhwy-dev libboost1.81-dev libssl-dev libhiredis-dev dataset-fashion-mnist)
 case $level in
   build) ;;
+  deb) tools+=(dpkg-shlibdeps:dpkg-dev gzip:gzip) ;;
   test | ci)
-    tools+=(python3:python3)
-    packages+=(libgtest-dev libbenchmark-dev)
+    tools+=(python3:python3 openssl:openssl curl:curl)  # TLS of the server is tried with them
+    packages+=(libgtest-dev libbenchmark-dev
+      python3-torch python3-torchvision pybind11-dev python3-dev python3-venv python3-wheel mypy)  # the Python package
     ;;
   neon)
     tools=(aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
@@ -35,13 +38,15 @@ case $level in
     packages=(libhwy-dev libgtest-dev)
     ;;
   *)
-    say "unknown level '$level', expected build, test, ci or neon" >&2
+    say "unknown level '$level', expected build, test, ci, deb or neon" >&2
     exit 2
     ;;
 esac
 if [ "$level" = ci ]; then
   tools+=(clang++-14:clang-14 clang-format-14:clang-format-14
-    clang-tidy-14:clang-tidy-14 gcovr:gcovr git:git xz:xz-utils)
+    clang-tidy-14:clang-tidy-14 gcovr:gcovr git:git xz:xz-utils
+    redis-server:redis-server haproxy:haproxy  # a fleet of servers; they start services, so not for "test"
+    dpkg-shlibdeps:dpkg-dev lintian:lintian man:man-db)
   packages+=(libclang-rt-14-dev python3-numpy)
 fi
 
@@ -123,7 +128,7 @@ if [ "${SETUP:-yes}" = no ]; then
 elif ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   say "this is not Debian, so nothing is installed; needed are make, g++ 12 or clang 14," \
     "CMake 3.25, Ninja, LibTorch 1.13 or 2.x, CLI11, nlohmann-json and toml++;" \
-    "useful are libjpeg, libpng, zlib, Highway, Boost 1.81, GoogleTest, Google Benchmark, ccache, Python 3"
+    "useful are libjpeg, libpng, zlib, Highway, Boost 1.81, hiredis, GoogleTest, Google Benchmark, ccache, Python 3"
 else
   find_missing
   if [ ${#missing[@]} -gt 0 ]; then

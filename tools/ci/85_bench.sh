@@ -16,6 +16,13 @@ for program in build/release/bin/*_bench; do
   fi
   "$program" --benchmark_filter="$filter"
 done
+load() { python3 bench/serve_load.py "$@"; }
+load windows --windows 2 --rounds 1
+load latency --requests 192
+load batch --seconds 0.5 --rounds 1
+load overload --seconds 2 --warm-up 0.5
+load idle --requests 100
+load streams --streams 60 --resident 8
 build/release/bin/engine_lanes network=resnet8 windows=1 rounds=1 2:1 2
 if [ -x build/release/bin/engine_worker ]; then
   # PyTorch may not be there: it is left out then.

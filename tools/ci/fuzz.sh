@@ -18,8 +18,8 @@ cmake --build build/fuzz --target sotta_fuzzers -j "${JOBS:-$(nproc)}"
 
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
-  for source in fuzz/*_fuzz.cpp; do
-    targets+=("$(basename "$source" _fuzz.cpp)")
+  for program in build/fuzz/bin/fuzz_*; do
+    targets+=("${program##*/fuzz_}")
   done
 fi
 

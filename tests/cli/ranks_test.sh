@@ -10,9 +10,7 @@ make_tiny_data tiny 96
 # Enough cells that a process can be met at work.
 cells="--method bn_stats,tent,sotta --scenario benign,noise --seeds 0,1,2,3,4,5,6,7,8,9,10,11 --limit 96"
 grid="$cells --lost-after 5"
-free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
+free_port() { python3 "$SOTTA_ROOT/tests/support/free_port.py"; }
 
 # start RANK WORLD FOLDER: one process in the background; its number in pids.
 start() {

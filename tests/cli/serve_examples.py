@@ -3,11 +3,13 @@ serve_examples_test.sh in an empty folder."""
 import importlib.util
 import os
 import shutil
-import socket
 import subprocess
 import sys
 
 from serve_client import ROOT, Client, Server, draw_images, write_npy
+
+sys.path.insert(0, os.path.join(ROOT, "tests/support"))
+from free_port import free_port  # noqa: E402
 
 EXAMPLES = os.path.join(ROOT, "examples/serve")
 REQUESTS = 60
@@ -45,8 +47,7 @@ def check_exactly_once():
     with Server(*flags, state="quiet") as server:
         run(sys.executable, f"{EXAMPLES}/exactly_once.py", f"127.0.0.1:{server.port}", "a", str(REQUESTS))
         wanted = norm_of(server.port, "a")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     client = subprocess.Popen([sys.executable, f"{EXAMPLES}/exactly_once.py", f"127.0.0.1:{port}", "a", str(REQUESTS)],
                               stdout=subprocess.PIPE, text=True)
     for killed_at in 7, 20, 33, REQUESTS:

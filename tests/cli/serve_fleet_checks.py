@@ -9,17 +9,14 @@ import sys
 import tempfile
 import time
 
-from serve_client import SOTTA, Server, check, draw_images, expect, refusal, run_checks
+from serve_client import ROOT, SOTTA, Server, check, draw_images, expect, refusal, run_checks
+
+sys.path.insert(0, os.path.join(ROOT, "tests/support"))
+from free_port import free_port  # noqa: E402
 
 INFO = json.loads(subprocess.run([SOTTA, "info", "--json"], capture_output=True, text=True).stdout)
 HAS_REDIS = shutil.which("redis-server") and "hiredis" in str(INFO) and subprocess.run(
     [SOTTA, "info"], capture_output=True, text=True).stdout.find("hiredis: not in this build") < 0
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Redis:

@@ -4,7 +4,7 @@
 
 #include "sotta/core/error.h"
 
-#include "tests/eval/free_port.h"
+#include "tests/support/free_port.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {

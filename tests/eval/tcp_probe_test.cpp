@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/eval/free_port.h"
+#include "tests/support/free_port.h"
 
 namespace sotta {
 namespace {

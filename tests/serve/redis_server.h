@@ -19,21 +19,10 @@
 #include "sotta/core/error.h"
 
 #include "serve/fleet/redis_client.h"
+#include "tests/support/free_port.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta::testing {
-
-inline int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
 
 inline bool has_redis_server() {
   return std::system("command -v redis-server >/dev/null 2>&1") == 0;
@@ -43,7 +32,7 @@ inline bool has_redis_server() {
 class RedisServer {
  public:
   explicit RedisServer(std::vector<std::string> options = {})
-      : port(free_port()), options_(std::move(options)) {
+      : port(static_cast<int>(free_port())), options_(std::move(options)) {
     start();
   }
   ~RedisServer() { kill(); }
@@ -77,8 +66,11 @@ class RedisServer {
       ::execvp(arguments[0], arguments.data());
       ::_exit(127);
     }
-    for (int tries = 0; tries < 200 && !listens(); ++tries)
+    for (int tries = 0; tries < 400; ++tries) {
+      if (listens()) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    }
+    ADD_FAILURE() << "redis-server does not listen on port " << port;
   }
 
   void kill() {

@@ -3,7 +3,6 @@ proxy that can be stopped, and clients that send again until every request was a
 import hashlib
 import http.client
 import json
-import os
 import pathlib
 import random
 import re
@@ -11,15 +10,18 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from free_port import free_port  # noqa: E402
+
 SIDE = 28
 SIZES = [3, 8, 1, 20, 5]  # images of a request; windows are of 8
 MODEL = "/v2/models/fashion"
-GIVEN_PORTS = set()
 
 
 class Broken(Exception):
@@ -29,21 +31,6 @@ class Broken(Exception):
 def expect(condition, problem):
     if not condition:
         raise Broken(problem)
-
-
-def free_port():
-    """One that nobody listens on; of SOTTA_PORTS=FIRST-LAST if that is set."""
-    first, last = map(int, os.environ.get("SOTTA_PORTS", "0-0").split("-"))
-    while True:
-        with socket.socket() as one:
-            try:
-                one.bind(("127.0.0.1", random.randint(first, last)))
-            except OSError:
-                continue
-            port = one.getsockname()[1]
-        if port not in GIVEN_PORTS:  # who got it may not listen yet
-            GIVEN_PORTS.add(port)
-            return port
 
 
 def wait_for(condition, seconds, what):

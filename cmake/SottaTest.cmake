@@ -3,6 +3,13 @@ if(SOTTA_DEVELOPER AND NOT GTest_FOUND)
   message(STATUS "GoogleTest not found: the C++ tests are left out")
 endif()
 
+# Where the tests find tests/golden.
+if(SOTTA_DEVELOPER AND GTest_FOUND)
+  configure_file("${PROJECT_SOURCE_DIR}/tests/support/golden_dir.cpp.in" "${PROJECT_BINARY_DIR}/golden_dir.cpp" @ONLY)
+  add_library(sotta_golden_dir STATIC "${PROJECT_BINARY_DIR}/golden_dir.cpp")
+  target_include_directories(sotta_golden_dir PRIVATE "${PROJECT_SOURCE_DIR}")
+endif()
+
 # sotta_add_tests(<module> [LABELS ...] [LINK <modules...>]): every
 # tests/<module>/*.cpp in one program and one ctest entry. LINK names
 # modules that only the tests need. Loading LibTorch costs over half a second a
@@ -20,9 +27,7 @@ function(sotta_add_tests module)
   target_include_directories(sotta_${module}_test PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   list(TRANSFORM ARG_LINK PREPEND "sotta::")
   # tests/support/ has tests too, but no library of its name.
-  target_link_libraries(sotta_${module}_test PRIVATE $<TARGET_NAME_IF_EXISTS:sotta::${module}> ${ARG_LINK} GTest::gtest_main)
-  target_compile_definitions(sotta_${module}_test PRIVATE
-    SOTTA_GOLDEN_DIR="${PROJECT_SOURCE_DIR}/tests/golden")
+  target_link_libraries(sotta_${module}_test PRIVATE $<TARGET_NAME_IF_EXISTS:sotta::${module}> ${ARG_LINK} sotta_golden_dir GTest::gtest_main)
   sotta_strict_warnings(sotta_${module}_test)
   # The tests' own code need not be fast, only soon compiled.
   target_compile_options(sotta_${module}_test PRIVATE $<$<CONFIG:Release>:-O1>)

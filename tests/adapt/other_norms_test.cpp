@@ -5,6 +5,7 @@
 
 #include "tests/adapt/trace.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 
 // Networks with layer norm, group norm, and both beside batch norm.
 
@@ -17,7 +18,8 @@ std::shared_ptr<const Classifier> network(const std::string& name) {
   LoadOptions options;
   options.normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
   return load_classifier(
-      std::string(SOTTA_GOLDEN_DIR) + "/torchscript/" + name + ".pt", options);
+      std::string(testing::golden_dir()) + "/torchscript/" + name + ".pt",
+      options);
 }
 
 MethodContext context_of(const std::string& name) {

@@ -8,6 +8,7 @@
 
 #include "sotta/core/error.h"
 
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -16,7 +17,7 @@ namespace {
 using testing::TempDir;
 
 std::filesystem::path golden(const std::string& name) {
-  return std::filesystem::path(SOTTA_GOLDEN_DIR) / "images" / name;
+  return std::filesystem::path(testing::golden_dir()) / "images" / name;
 }
 
 std::string read_text(const std::filesystem::path& file) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -17,7 +18,8 @@ using testing::read_bytes;
 using testing::TempDir;
 
 std::filesystem::path golden(const std::string& name) {
-  return std::filesystem::path(SOTTA_GOLDEN_DIR) / "data" / (name + ".npy");
+  return std::filesystem::path(testing::golden_dir()) / "data" /
+         (name + ".npy");
 }
 
 Array parse(const std::string& content) {

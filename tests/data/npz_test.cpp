@@ -7,6 +7,7 @@
 #include "data/formats/mapped_file.h"
 #include "data/formats/zip_archive.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/zip_builder.h"
 
 namespace sotta {
@@ -16,7 +17,7 @@ using testing::make_zip;
 using testing::ZipEntry;
 
 std::string golden(const std::string& name) {
-  return std::string(SOTTA_GOLDEN_DIR) + "/checkpoints/" + name;
+  return std::string(testing::golden_dir()) + "/checkpoints/" + name;
 }
 
 // What tools/make_checkpoint_golden.py put into both archives.

@@ -9,6 +9,8 @@
 #include "sotta/core/error.h"
 #include "sotta/data/image.h"
 
+#include "tests/support/golden_dir.h"
+
 namespace sotta {
 namespace {
 
@@ -25,8 +27,8 @@ class ResizeGolden : public ::testing::Test {
   }
 
   static Array golden(const std::string& name) {
-    return decode_image(std::filesystem::path(SOTTA_GOLDEN_DIR) / "images" /
-                        name);
+    return decode_image(std::filesystem::path(testing::golden_dir()) /
+                        "images" / name);
   }
 
   static void expect_same(const Array& found, const std::string& name) {

@@ -8,6 +8,7 @@
 #include "data/formats/mapped_file.h"
 #include "data/tensor.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/pickle_builder.h"
 #include "tests/support/temp_dir.h"
 
@@ -21,7 +22,7 @@ using testing::pickled_dict;
 using testing::PickledTensor;
 
 std::string golden(const std::string& name) {
-  return std::string(SOTTA_GOLDEN_DIR) + "/checkpoints/" + name;
+  return std::string(testing::golden_dir()) + "/checkpoints/" + name;
 }
 
 TorchCheckpoint parse(const std::string& file,

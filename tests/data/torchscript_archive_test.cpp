@@ -4,6 +4,7 @@
 
 #include "data/formats/zip_archive.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/pickle_builder.h"
 #include "tests/support/temp_dir.h"
 
@@ -90,7 +91,7 @@ TEST(TorchScriptArchive, KeepsWhatANetworkIsMadeOf) {
 
 TEST(TorchScriptArchive, GoldenFilesPass) {
   for (const char* name : {"scripted.pt", "traced.pt", "without_averages.pt"})
-    EXPECT_FALSE(read_torchscript_archive(std::string(SOTTA_GOLDEN_DIR) +
+    EXPECT_FALSE(read_torchscript_archive(std::string(testing::golden_dir()) +
                                           "/torchscript/" + name)
                      .empty());
 }

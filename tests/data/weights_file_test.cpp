@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -14,7 +15,7 @@ using testing::expect_error;
 using testing::TempDir;
 
 std::string golden(const std::string& name) {
-  return std::string(SOTTA_GOLDEN_DIR) + "/checkpoints/" + name;
+  return std::string(testing::golden_dir()) + "/checkpoints/" + name;
 }
 
 TensorFile small_file() {

@@ -10,6 +10,7 @@
 #include "engine/fused.h"
 #include "models/resnet.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -55,7 +56,7 @@ TEST_F(OpenModel, RunsTorchScriptByAnEngineThatIsListed) {
   ModelOptions options;
   options.normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
   const auto model = open_model(
-      std::string(SOTTA_GOLDEN_DIR) + "/torchscript/scripted.pt", options);
+      std::string(testing::golden_dir()) + "/torchscript/scripted.pt", options);
   const auto names = available_engines();
   EXPECT_EQ(std::count(names.begin(), names.end(), model->engine()), 1);
 }

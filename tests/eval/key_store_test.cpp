@@ -4,8 +4,8 @@
 
 #include "sotta/core/error.h"
 
-#include "tests/support/free_port.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/free_port.h"
 
 namespace sotta {
 namespace {

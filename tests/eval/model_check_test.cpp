@@ -23,7 +23,8 @@ std::shared_ptr<const Classifier> torchscript(const std::string& name) {
   LoadOptions options;
   options.normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
   return load_classifier(
-      std::string(SOTTA_GOLDEN_DIR) + "/torchscript/" + name + ".pt", options);
+      std::string(testing::golden_dir()) + "/torchscript/" + name + ".pt",
+      options);
 }
 
 MethodFit fit_of(const std::shared_ptr<const Classifier>& model,

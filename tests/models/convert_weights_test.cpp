@@ -12,6 +12,7 @@
 #include "data/tensor.h"
 #include "models/resnet.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -21,7 +22,7 @@ using testing::expect_error;
 using testing::TempDir;
 
 std::string golden(const std::string& name) {
-  return std::string(SOTTA_GOLDEN_DIR) + "/checkpoints/" + name;
+  return std::string(testing::golden_dir()) + "/checkpoints/" + name;
 }
 
 bool same_bits(const Array& a, const Array& b) {

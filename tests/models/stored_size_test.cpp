@@ -12,7 +12,7 @@ namespace sotta {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SOTTA_GOLDEN_DIR) + "/" + name;
+  return std::string(testing::golden_dir()) + "/" + name;
 }
 
 TEST(StoredSize, IsInTheMetadataOrTheShapesOfAVit) {

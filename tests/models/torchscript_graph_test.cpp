@@ -6,11 +6,13 @@
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include "tests/support/golden_dir.h"
+
 namespace sotta {
 namespace {
 
 TEST(TorchScriptGraph, BecomesAPureFunction) {
-  const auto module = torch::jit::load(std::string(SOTTA_GOLDEN_DIR) +
+  const auto module = torch::jit::load(std::string(testing::golden_dir()) +
                                        "/torchscript/scripted.pt");
 
   const LiftedGraph lifted = lift_graph(module, "scripted.pt");
@@ -26,7 +28,7 @@ TEST(TorchScriptGraph, BecomesAPureFunction) {
 }
 
 TEST(TorchScriptGraph, ClassifierComesLast) {
-  const auto module = torch::jit::load(std::string(SOTTA_GOLDEN_DIR) +
+  const auto module = torch::jit::load(std::string(testing::golden_dir()) +
                                        "/torchscript/traced.pt");
 
   const LiftedGraph lifted = lift_graph(module, "traced.pt");

@@ -22,7 +22,8 @@
 namespace sotta {
 namespace {
 
-const std::string kFolder = std::string(SOTTA_GOLDEN_DIR) + "/torchscript/";
+const std::string kFolder =
+    std::string(testing::golden_dir()) + "/torchscript/";
 
 // The tiny network normalises its pixels itself.
 LoadOptions plain_pixels() {
@@ -345,9 +346,9 @@ TEST(TorchScriptFile, LogitsOfAnotherShapeAreRefused) {
 TEST(TorchScriptFile, IsToldFromACheckpoint) {
   EXPECT_TRUE(is_torchscript(kFolder + "scripted.pt"));
   EXPECT_TRUE(is_torchscript(kFolder + "traced.pt"));
-  EXPECT_FALSE(
-      is_torchscript(std::string(SOTTA_GOLDEN_DIR) + "/checkpoints/zip.pth"));
-  EXPECT_FALSE(is_torchscript(std::string(SOTTA_GOLDEN_DIR) +
+  EXPECT_FALSE(is_torchscript(std::string(testing::golden_dir()) +
+                              "/checkpoints/zip.pth"));
+  EXPECT_FALSE(is_torchscript(std::string(testing::golden_dir()) +
                               "/methods/network.safetensors"));
   EXPECT_FALSE(is_torchscript("no such file"));
   EXPECT_FALSE(is_torchscript(kFolder));

@@ -6,6 +6,7 @@
 #include "sotta/core/error.h"
 
 #include "models/resnet.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -58,7 +59,7 @@ TEST(Weights, TorchScriptFilesBringTheirNetwork) {
   LoadOptions options;
   options.normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
   const auto loaded = load_classifier(
-      std::string(SOTTA_GOLDEN_DIR) + "/torchscript/scripted.pt", options);
+      std::string(testing::golden_dir()) + "/torchscript/scripted.pt", options);
   EXPECT_EQ(loaded->engine(), "torchscript");
 }
 
@@ -140,7 +141,7 @@ TEST(Weights, TorchScriptTakesTheDefaultToo) {
   LoadOptions options;
   options.default_normalisation = Normalisation{{0, 0, 0.5}, {1, 1, 1}};
   const std::string file =
-      std::string(SOTTA_GOLDEN_DIR) + "/torchscript/scripted.pt";
+      std::string(testing::golden_dir()) + "/torchscript/scripted.pt";
   EXPECT_EQ(load_classifier(file, options)->normalisation().mean[2], 0.5);
   options.normalisation = Normalisation{{0, 0, 0.25}, {1, 1, 1}};
   EXPECT_EQ(load_classifier(file, options)->normalisation().mean[2], 0.25);

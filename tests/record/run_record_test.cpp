@@ -11,6 +11,8 @@
 
 #include "sotta/core/error.h"
 
+#include "tests/support/golden_dir.h"
+
 namespace sotta {
 namespace {
 
@@ -217,7 +219,7 @@ TEST(RunRecord, AMissingFieldHasItsDefaultAndAnUnknownOneIsKept) {
 
 // What versions before this one have written, and reports are made of.
 TEST(RunRecord, CommittedRecordsAreReadWithOneFieldMoreAndOneLess) {
-  std::ifstream file(SOTTA_GOLDEN_DIR
+  std::ifstream file(std::string(testing::golden_dir()) +
                      "/../../docs/results/cifar10-c/records.jsonl");
   std::string line;
   int64_t lines = 0;

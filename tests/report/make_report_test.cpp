@@ -9,6 +9,7 @@
 #include "sotta/report/report.h"
 
 #include "tests/report/records.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -137,7 +138,7 @@ std::map<std::string, std::string> documents(const Report& report) {
 // before taking them over: tests/golden/README.md says how.
 TEST(MakeReport, TheseRecordsGiveTheseTablesAndFigures) {
   const std::filesystem::path folder =
-      std::filesystem::path(SOTTA_GOLDEN_DIR) / "report";
+      std::filesystem::path(testing::golden_dir()) / "report";
   const auto files = documents(make_report(many_records()));
   if (std::getenv("SOTTA_WRITE_GOLDEN") != nullptr) {
     std::filesystem::remove_all(folder);

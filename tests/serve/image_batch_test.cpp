@@ -11,6 +11,7 @@
 #include "data/images/channels.h"
 #include "data/tensor.h"
 #include "tests/serve/expect_refusal.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -29,7 +30,8 @@ InputTensor floats(const std::vector<float>& values) {
 }
 
 std::string golden_file(const std::string& name) {
-  return testing::read_bytes(std::string(SOTTA_GOLDEN_DIR) + "/images/" + name);
+  return testing::read_bytes(std::string(testing::golden_dir()) + "/images/" +
+                             name);
 }
 
 InputTensor files(const std::vector<std::string>& contents) {

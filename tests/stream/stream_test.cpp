@@ -16,6 +16,7 @@
 #include "stream/noise_dataset.h"
 #include "tests/stream/numbered_images.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
 #include "tests/support/temp_dir.h"
 
 namespace sotta {
@@ -29,7 +30,8 @@ using testing::TempDir;
 
 bool can_decode_jpeg() {
   try {
-    decode_image(std::filesystem::path(SOTTA_GOLDEN_DIR) / "images/photo.jpg");
+    decode_image(std::filesystem::path(testing::golden_dir()) /
+                 "images/photo.jpg");
     return true;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUnsupported) throw;
@@ -221,7 +223,7 @@ TEST(Stream, HoldsNoMoreImagesThanItMayReadAhead) {
 // Three classes with as many copies of a JPEG file of 75 x 53 pixels each.
 std::shared_ptr<const Dataset> photographs(const TempDir& folder, int copies) {
   const std::string jpeg = testing::read_bytes(
-      std::filesystem::path(SOTTA_GOLDEN_DIR) / "images/photo.jpg");
+      std::filesystem::path(testing::golden_dir()) / "images/photo.jpg");
   for (int i = 0; i < 3 * copies; ++i)
     folder.write(
         "class" + std::to_string(i % 3) + "/" + std::to_string(i) + ".jpg",

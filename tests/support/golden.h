@@ -9,6 +9,7 @@
 #include "sotta/data/safetensors.h"
 
 #include "data/tensor.h"
+#include "tests/support/golden_dir.h"
 
 namespace sotta::testing {
 
@@ -16,7 +17,7 @@ namespace sotta::testing {
 class Golden {
  public:
   explicit Golden(const std::string& name)
-      : file_(read_safetensors(std::string(SOTTA_GOLDEN_DIR) + "/" + name +
+      : file_(read_safetensors(std::string(golden_dir()) + "/" + name +
                                ".safetensors")) {}
 
   at::Tensor operator[](const std::string& name) const {

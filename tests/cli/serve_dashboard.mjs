@@ -60,7 +60,10 @@ const fact = (page, name) => page.locator("#facts div", { hasText: name }).locat
 async function confirm(page, button, choose) {
   await page.click(button);
   await page.waitForSelector("#ask[open]");
-  if (choose) await page.selectOption("#ask-select", choose);
+  if (choose) {
+    assert.match(await page.locator("#ask-select option:checked").textContent(), /updates, .* requests/);
+    await page.selectOption("#ask-select", choose);
+  }
   await page.click("#ask-yes");
   await page.waitForFunction(() => document.getElementById("done").textContent.startsWith("Done"));
 }

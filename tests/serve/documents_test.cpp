@@ -76,9 +76,10 @@ TEST_F(Documents, APageOfStreamsSaysWhetherOthersFollow) {
 }
 
 TEST_F(Documents, SnapshotsAndModelsAreListed) {
-  EXPECT_EQ(snapshots_document({{3, true}, {4, false}}),
+  EXPECT_EQ(snapshots_document({{3, true}, {4, false, false, 70, 5, 1000}}),
             R"({"snapshots":[{"number":3,"kept":true},)"
-            R"({"number":4,"kept":false}]})");
+            R"({"number":4,"kept":false,"next_seq":70,"updates":5,)"
+            R"("saved_ms":1000}]})");
   const Json index = Json::parse(
       repository_document({{"x", ModelReadiness::kReady, ""},
                            {"y", ModelReadiness::kUnloading, "why"}}));

@@ -79,6 +79,67 @@ TEST(StreamFolder, KeepsWhatWasAskedForUpToALimit) {
   EXPECT_EQ(folder.load()->number, 22);
 }
 
+TEST(StreamFolder, AStateThatIsSavedAgainPushesNoOtherOut) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  folder.save(state_of(1));
+  folder.save(state_of(2));
+
+  StreamState same = state_of(2);
+  for (int turn = 0; turn < 3; ++turn) {
+    same.frozen = !same.frozen;
+    ++same.next_seq;
+    folder.save(same);
+  }
+  EXPECT_EQ(numbers(folder), (std::vector<int64_t>{1, 5}));
+  EXPECT_EQ(folder.load()->state.next_seq, 5);
+
+  folder.save(same, /*keep=*/true);
+  folder.save(same);
+  EXPECT_EQ(numbers(folder), (std::vector<int64_t>{1, 6, 7}));
+}
+
+TEST(StreamFolder, KeepsSomeOlderOnesApartInTime) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+
+  for (int64_t seq = 1; seq <= 60; ++seq)
+    folder.save(state_of(seq));
+
+  EXPECT_EQ(numbers(folder), (std::vector<int64_t>{32, 48, 59, 60}));
+}
+
+TEST(StreamFolder, KeepsTheLastTwoThatWereLeft) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+
+  for (int64_t seq = 1; seq <= 9; ++seq) {
+    folder.save(state_of(seq));
+    if (seq <= 3) folder.retain(seq);
+  }
+
+  EXPECT_EQ(numbers(folder), (std::vector<int64_t>{2, 3, 8, 9}));
+  EXPECT_EQ(folder.read(3).next_seq, 3);
+}
+
+TEST(StreamFolder, SaysWhatItKnowsOfEachSnapshot) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  folder.save(state_of(1));
+  StreamState state = state_of(2);
+  state.progress = StreamProgress{128, 2, 0};
+  folder.save(state);
+  root.write("s/0000000001.safetensors", "damaged");
+
+  const auto described = folder.describe_snapshots();
+
+  ASSERT_EQ(described.size(), 2u);
+  EXPECT_FALSE(described[0].next_seq.has_value());
+  EXPECT_EQ(described[1].next_seq, 2);
+  EXPECT_EQ(described[1].updates, 2);
+  EXPECT_GT(described[1].saved_ms.value_or(0), 0);
+}
+
 TEST(StreamFolder, ASnapshotCutAnywhereIsPutAsideForTheOneBefore) {
   const TempDir root;
   StreamFolder folder(root / "s");

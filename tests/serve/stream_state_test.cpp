@@ -53,6 +53,23 @@ TEST(StreamState, ComesBackFromItsBytes) {
   EXPECT_EQ(safetensors_bytes(to_tensor_file(back), "test"), bytes);
 }
 
+TEST(StreamState, ASummaryTellsWhetherTheAdaptersStateIsAnother) {
+  StreamState state = example();
+  state.progress = StreamProgress{64, 3, 1};
+  const StateSummary summary = summary_of(to_tensor_file(state), "test");
+  EXPECT_EQ(summary.next_seq, 7);
+  EXPECT_TRUE(summary.frozen);
+  EXPECT_EQ(summary.progress->updates, 3);
+
+  state.next_seq = 9;
+  state.frozen = false;
+  state.answers = AnswerLog();
+  EXPECT_EQ(summary_of(to_tensor_file(state), "test").adapter, summary.adapter);
+
+  state.adapter.tensors["a"] = at::arange(1, 5, at::kFloat);
+  EXPECT_NE(summary_of(to_tensor_file(state), "test").adapter, summary.adapter);
+}
+
 TEST(StreamState, AChangeOfAnyByteIsNoticed) {
   const std::string whole =
       safetensors_bytes(to_tensor_file(example()), "test");

@@ -230,7 +230,24 @@ const questions = {
   reset: ["Reset this stream?", "It goes back to the model as it was loaded. What it has learnt is no longer used."],
 };
 
-function confirm(name, snapshots = []) {
+// "12: 340 updates, 21,760 requests, 18/11/2026, 10:31:02, kept by request"
+function describe(each) {
+  const facts = [
+    each.updates !== undefined && `${number(each.updates)} updates`,
+    each.next_seq !== undefined && `${number(each.next_seq)} requests`,
+    each.saved_ms !== undefined && new Date(each.saved_ms).toLocaleString("en-GB"),
+    each.kept && "kept by request"].filter(Boolean);
+  return [each.number, facts.join(", ")].filter(Boolean).join(": ");
+}
+
+// Of snapshots, the newest first: one before the present state, if there is one.
+function earlier(snapshots, status) {
+  return snapshots.find((each) => each.updates < status.updates)
+    ?? snapshots.find((each) => each.updates !== undefined && each.updates !== status.updates)
+    ?? snapshots.find((each) => each.number !== status.snapshot) ?? snapshots[0];
+}
+
+function confirm(name, snapshots = [], chosen = undefined) {
   const [title, text] = questions[name];
   at("ask-title").textContent = title;
   at("ask-text").textContent = text;
@@ -238,7 +255,7 @@ function confirm(name, snapshots = []) {
   at("ask-yes").className = name === "reset" || name === "rollback" ? "grave" : "";
   at("ask-choice").hidden = name !== "rollback";
   at("ask-select").replaceChildren(...snapshots.map((each) =>
-    make("option", { value: each.number, textContent: `${each.number}${each.kept ? ", kept by request" : ""}` })));
+    make("option", { value: each.number, textContent: describe(each), selected: each === chosen })));
   at("ask").returnValue = "no";
   at("ask").showModal();
   return new Promise((done) => at("ask").addEventListener("close", () => done(at("ask").returnValue === "yes"), { once: true }));
@@ -254,7 +271,8 @@ async function control(name) {
         at("done").textContent = "There is no snapshot to go back to.";
         return;
       }
-      if (!(await confirm(name, snapshots.reverse()))) return;
+      const status = await withToken(() => ask(path));
+      if (!(await confirm(name, snapshots.reverse(), earlier(snapshots, status)))) return;
       options = { to: Number(at("ask-select").value) };
     } else if (!(await confirm(name))) {
       return;

@@ -217,8 +217,13 @@ std::string streams_document(const StreamTable::Ranked& ranked) {
 
 std::string snapshots_document(const std::vector<SnapshotEntry>& snapshots) {
   OrderedJson list = OrderedJson::array();
-  for (const SnapshotEntry& entry : snapshots)
-    list.push_back({{"number", entry.number}, {"kept", entry.kept}});
+  for (const SnapshotEntry& entry : snapshots) {
+    OrderedJson fields = {{"number", entry.number}, {"kept", entry.kept}};
+    if (entry.next_seq) fields["next_seq"] = *entry.next_seq;
+    if (entry.updates) fields["updates"] = *entry.updates;
+    if (entry.saved_ms) fields["saved_ms"] = *entry.saved_ms;
+    list.push_back(std::move(fields));
+  }
   return dump({{"snapshots", std::move(list)}});
 }
 

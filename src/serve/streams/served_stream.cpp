@@ -296,6 +296,12 @@ void ServedStream::save(bool keep) {
   if (problem_ != before) watch_.tell(StreamEvent::Kind::kStorage, problem_);
 }
 
+// Before it is left.
+void ServedStream::retain_present() {
+  if (dirty_) save();
+  if (snapshot_ > 0 && !dirty_) storage_->retain(snapshot_);
+}
+
 void ServedStream::save_change() {
   dirty_ = true;
   save();
@@ -319,6 +325,7 @@ void ServedStream::set_frozen(bool frozen) {
 }
 
 void ServedStream::reset() {
+  retain_present();
   adapter_->reset();
   guard_.clear();
   watch_.tell_jump(*adapter_, StreamEvent::Kind::kReset);
@@ -330,6 +337,7 @@ void ServedStream::roll_back(int64_t snapshot) {
   if (earlier.identity != options_.identity)
     throw RequestError(HttpStatus::kConflict, "snapshot",
                        "it belongs to another model, method or options");
+  retain_present();
   adapter_->restore(earlier.adapter);
   guard_.clear();
   watch_.tell_jump(*adapter_, StreamEvent::Kind::kRollback,
@@ -386,6 +394,8 @@ StreamState ServedStream::state() const {
   state.guard_trips = guard_trips_;
   state.skipped = skipped_;
   state.answers = answers_;
+  state.progress = {adapter_->samples(), adapter_->updates(),
+                    adapter_->pending()};
   return state;
 }
 

@@ -105,7 +105,8 @@ class ServedStream {
 
   // Each changes the stream between two requests, and returns when that is on
   // disk; throws RequestError(kUnavailable) if the disk refuses, and the change
-  // lasts until the process ends.
+  // lasts until the process ends. The state that reset() and roll_back() leave
+  // can be rolled back to.
   void set_frozen(bool frozen);
   void reset();
   void roll_back(int64_t snapshot);  // throws as StreamStorage::read()
@@ -117,7 +118,9 @@ class ServedStream {
 
   StreamStatus status() const;
   StreamState state() const;
-  std::vector<SnapshotEntry> snapshots() const { return storage_->snapshots(); }
+  std::vector<SnapshotEntry> snapshots() const {
+    return storage_->describe_snapshots();
+  }
 
   // Where it is kept; claimed and looked at by whoever uses the stream.
   StreamStorage& storage() { return *storage_; }
@@ -147,6 +150,7 @@ class ServedStream {
   void learn();
   void keep_on_disk(const StreamRequest& request);
   void save(bool keep = false);
+  void retain_present();
   void save_change();
   std::string why_frozen() const;
 

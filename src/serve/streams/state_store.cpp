@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sotta/core/error.h"
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSnapshot = ".safetensors";
 constexpr const char* kKeptSnapshot = "-kept.safetensors";
+constexpr const char* kLeftSnapshot = "-left.safetensors";
 constexpr const char* kJournal = ".journal";
 constexpr const char* kDamaged = ".damaged";
 constexpr const char* kRemoved = ".removed-";  // no stream's name
@@ -76,10 +78,19 @@ std::vector<SnapshotEntry> snapshots_among(
       entries.push_back({number, false});
     if (const int64_t number = number_of(name, kKeptSnapshot))
       entries.push_back({number, true});
+    if (const int64_t number = number_of(name, kLeftSnapshot))
+      entries.push_back({number, false, true});
   }
   std::sort(entries.begin(), entries.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
   return entries;
+}
+
+// When it was written, in milliseconds since 1970.
+std::optional<int64_t> time_of(const fs::path& file) {
+  struct stat found = {};
+  if (::stat(file.c_str(), &found) != 0) return std::nullopt;
+  return int64_t{found.st_mtim.tv_sec} * 1000 + found.st_mtim.tv_nsec / 1000000;
 }
 
 }  // namespace
@@ -102,8 +113,9 @@ std::optional<std::string> unescape_name(const std::string& escaped) {
 }
 
 fs::path StreamFolder::file_of(const SnapshotEntry& entry) const {
-  return path_ /
-         file_name(entry.number, entry.kept ? kKeptSnapshot : kSnapshot);
+  return path_ / file_name(entry.number, entry.kept   ? kKeptSnapshot
+                                         : entry.left ? kLeftSnapshot
+                                                      : kSnapshot);
 }
 
 fs::path StreamFolder::journal_of(int64_t number) const {
@@ -118,22 +130,53 @@ int64_t StreamFolder::save(const StreamState& state, bool keep) {
   int64_t last = all.empty() ? 0 : all.back().number;
   for (const std::string& name : names)  // never a number again
     last = std::max(last, number_of(name, kDamaged));
-  all.push_back({last + 1, keep});
-  write_safetensors(file_of(all.back()), to_tensor_file(state));
+  const SnapshotEntry entry{last + 1, keep};
+  const TensorFile file = to_tensor_file(state);
+  write_safetensors(file_of(entry), file);
+  remove_repeated(summary_of(file, stream_).adapter, all);
+  all.push_back(entry);
   remove_old(all, journals_among(names));
   if (quota_) quota_->measure(path_);
   return last + 1;
 }
 
+// The header of a snapshot; nothing if it cannot be read.
+std::optional<StateSummary> StreamFolder::summary(
+    const SnapshotEntry& entry) const {
+  const fs::path file = file_of(entry);
+  try {
+    return summary_of(read_safetensors(file), file.string());
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// The newest one that nobody asked for, if it holds this state of the adapter.
+void StreamFolder::remove_repeated(const std::string& adapter,
+                                   std::vector<SnapshotEntry>& all) const {
+  const auto newest = std::find_if(
+      all.rbegin(), all.rend(),
+      [](const auto& entry) { return !entry.kept && !entry.left; });
+  if (newest == all.rend()) return;
+  const auto found = summary(*newest);
+  if (!found || found->adapter != adapter) return;
+  fs::remove(file_of(*newest));
+  all.erase(std::next(newest).base());
+}
+
 void StreamFolder::remove_old(const std::vector<SnapshotEntry>& all,
                               const std::vector<int64_t>& journals) const {
-  size_t kept = 0;
+  size_t kept = 0, left = 0, others = 0, spaced = 0;
+  const auto stays = [&](const SnapshotEntry& entry) {
+    if (entry.kept) return kept++ < kKept;
+    if (entry.left) return left++ < kLeft;
+    return others++ < 2 || (entry.number % kSpacing == 0 && spaced++ < kSpaced);
+  };
   int64_t oldest_of_two = 0;
   for (size_t i = all.size(); i-- > 0;) {
     const bool newest_two = i + 2 >= all.size();
     if (newest_two) oldest_of_two = all[i].number;
-    if (all[i].kept && kept++ < kKept) continue;
-    if (!newest_two) fs::remove(file_of(all[i]));
+    if (!stays(all[i]) && !newest_two) fs::remove(file_of(all[i]));
   }
   for (const int64_t number : journals)
     if (number < oldest_of_two) fs::remove(journal_of(number));
@@ -141,6 +184,25 @@ void StreamFolder::remove_old(const std::vector<SnapshotEntry>& all,
 
 std::vector<SnapshotEntry> StreamFolder::snapshots() const {
   return snapshots_among(names_in(path_));
+}
+
+std::vector<SnapshotEntry> StreamFolder::describe_snapshots() const {
+  auto all = snapshots();
+  for (SnapshotEntry& entry : all) {
+    entry.saved_ms = time_of(file_of(entry));
+    const auto found = summary(entry);
+    if (!found) continue;
+    entry.next_seq = found->next_seq;
+    if (found->progress) entry.updates = found->progress->updates;
+  }
+  return all;
+}
+
+// Where the system refuses, it is kept as long as any other.
+void StreamFolder::retain(int64_t number) {
+  const SnapshotEntry before{number, false}, after{number, false, true};
+  std::error_code ignored;
+  fs::rename(file_of(before), file_of(after), ignored);
 }
 
 StreamState StreamFolder::read(const SnapshotEntry& entry) const {

@@ -25,8 +25,9 @@ std::optional<std::string> unescape_name(const std::string& escaped);
 // and damaged snapshots under another name. All members throw Error(kIo) when
 // the system refuses. Not thread-safe.
 //
-//   0000000012.safetensors        snapshot 12, the newest or the one before
+//   0000000012.safetensors        snapshot 12
 //   0000000007-kept.safetensors   snapshot 7, asked for
+//   0000000009-left.safetensors   snapshot 9, left by a rollback or a reset
 //   0000000012.journal            requests since snapshot 12
 //   0000000011.damaged            was snapshot 11
 //   0000000012.journal.damaged    was the journal since snapshot 12
@@ -41,16 +42,22 @@ class StreamFolder : public StreamStorage {
 
   const std::string& stream() const override { return stream_; }
 
-  // Then removes all but the newest two and the newest kKept of those that are
-  // kept.
+  // Then removes older ones. There stay the newest two, the newest two before
+  // them whose number is a multiple of kSpacing, the newest kKept that were
+  // asked for, and the newest kLeft that were left. One in which the adapter's
+  // state is the new one's is removed first, if nobody asked for it: commands
+  // and images that nothing is learnt from push no other state out.
   int64_t save(const StreamState& state, bool keep = false) override;
-  static constexpr size_t kKept = 16;
+  static constexpr size_t kKept = 16, kLeft = 2, kSpaced = 2;
+  static constexpr int64_t kSpacing = 16;
 
   std::optional<Loaded> load() override;
   Journalled requests_since(int64_t number) const override;
   std::string set_journal_aside(int64_t number) const override;
   std::unique_ptr<RequestJournal> start_journal(int64_t number) const override;
   std::vector<SnapshotEntry> snapshots() const override;
+  std::vector<SnapshotEntry> describe_snapshots() const override;
+  void retain(int64_t number) override;
   StreamState read(int64_t number) const override;
 
   // All of it at once: it takes a hidden name first, and what a crash leaves of
@@ -61,6 +68,9 @@ class StreamFolder : public StreamStorage {
   std::filesystem::path file_of(const SnapshotEntry& entry) const;
   std::filesystem::path journal_of(int64_t number) const;
   StreamState read(const SnapshotEntry& entry) const;
+  std::optional<StateSummary> summary(const SnapshotEntry& entry) const;
+  void remove_repeated(const std::string& adapter,
+                       std::vector<SnapshotEntry>& all) const;
   void remove_old(const std::vector<SnapshotEntry>& all,
                   const std::vector<int64_t>& journals) const;
   void set_aside(const SnapshotEntry& entry) const;

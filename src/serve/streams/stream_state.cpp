@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kFormat = "sotta stream 1";
 constexpr const char* kAnswers = "serve.answers";  // no adapter's name
 constexpr const char* kChecksum = "checksum";
+constexpr const char* kAdapter = "adapter";  // the checksum of its state
 
 Array to_array(const std::string& bytes) {
   auto [array, writable] =
@@ -23,22 +24,33 @@ Array to_array(const std::string& bytes) {
   return array;
 }
 
+void add_text(const std::string& text, Checksum& sum) {
+  sum.update(text.data(), text.size());
+}
+
+void add_tensor(const std::string& name, const Array& array, Checksum& sum) {
+  add_text(name, sum);
+  add_text(element_name(array.type), sum);
+  sum.update(array.shape.data(), array.shape.size() * sizeof(int64_t));
+  sum.update(array.data.get(), static_cast<size_t>(array.bytes()));
+}
+
 std::string checksum_of(const TensorFile& file) {
   Checksum sum;
-  const auto add = [&](const std::string& text) {
-    sum.update(text.data(), text.size());
-  };
-  for (const auto& [name, array] : file.tensors) {
-    add(name);
-    add(element_name(array.type));
-    sum.update(array.shape.data(), array.shape.size() * sizeof(int64_t));
-    sum.update(array.data.get(), static_cast<size_t>(array.bytes()));
-  }
+  for (const auto& [name, array] : file.tensors)
+    add_tensor(name, array, sum);
   for (const auto& [key, value] : file.metadata) {
     if (key == kChecksum) continue;
-    add(key);
-    add(value);
+    add_text(key, sum);
+    add_text(value, sum);
   }
+  return sum.text();
+}
+
+std::string adapter_checksum(const TensorFile& file) {
+  Checksum sum;
+  for (const auto& [name, array] : file.tensors)
+    if (name != kAnswers) add_tensor(name, array, sum);
   return sum.text();
 }
 
@@ -55,6 +67,8 @@ class Metadata {
                "\" in its metadata");
     return found->second;
   }
+
+  bool has(const char* key) const { return file_.metadata.count(key) > 0; }
 
   int64_t number(const char* key) const {
     const std::string& value = text(key);
@@ -86,32 +100,54 @@ TensorFile to_tensor_file(const StreamState& state) {
                    {"frozen", state.frozen ? "1" : "0"},
                    {"guard", state.guard},
                    {"guard_trips", std::to_string(state.guard_trips)},
-                   {"skipped", std::to_string(state.skipped)}};
+                   {"skipped", std::to_string(state.skipped)},
+                   {kAdapter, adapter_checksum(file)}};
+  if (const auto& progress = state.progress) {
+    file.metadata["images"] = std::to_string(progress->images);
+    file.metadata["updates"] = std::to_string(progress->updates);
+    file.metadata["pending"] = std::to_string(progress->pending);
+  }
   file.metadata[kChecksum] = checksum_of(file);
   return file;
+}
+
+StateSummary summary_of(const TensorFile& file, const std::string& subject) {
+  const Metadata metadata(file, subject);
+  if (metadata.text("format") != kFormat)
+    fail(ErrorKind::kBadFormat, subject,
+         "expected the format \"" + std::string(kFormat) + "\", got another");
+  StateSummary summary;
+  summary.next_seq = metadata.number("next_seq");
+  if (summary.next_seq == std::numeric_limits<int64_t>::max())
+    fail(ErrorKind::kBadFormat, subject,
+         "expected a next_seq that can be counted on from");
+  summary.frozen = metadata.number("frozen") != 0;
+  summary.guard_trips = metadata.number("guard_trips");
+  if (metadata.has("skipped"))  // earlier versions had none of these
+    summary.skipped = metadata.number("skipped");
+  if (metadata.has("updates"))
+    summary.progress = {metadata.number("images"), metadata.number("updates"),
+                        metadata.number("pending")};
+  if (metadata.has(kAdapter)) summary.adapter = metadata.text(kAdapter);
+  return summary;
 }
 
 StreamState to_stream_state(const TensorFile& file,
                             const std::string& subject) {
   const Metadata metadata(file, subject);
-  if (metadata.text("format") != kFormat)
-    fail(ErrorKind::kBadFormat, subject,
-         "expected the format \"" + std::string(kFormat) + "\", got another");
+  const StateSummary summary = summary_of(file, subject);
   if (metadata.text(kChecksum) != checksum_of(file))
     fail(ErrorKind::kBadFormat, subject,
          "is damaged, its checksum does not fit its content");
   StreamState state;
   state.identity = metadata.text("identity");
   state.adapter.method = metadata.text("method");
-  state.next_seq = metadata.number("next_seq");
-  if (state.next_seq == std::numeric_limits<int64_t>::max())
-    fail(ErrorKind::kBadFormat, subject,
-         "expected a next_seq that can be counted on from");
-  state.frozen = metadata.number("frozen") != 0;
+  state.next_seq = summary.next_seq;
+  state.frozen = summary.frozen;
   state.guard = metadata.text("guard");
-  state.guard_trips = metadata.number("guard_trips");
-  if (file.metadata.count("skipped") > 0)  // earlier versions had none
-    state.skipped = metadata.number("skipped");
+  state.guard_trips = summary.guard_trips;
+  state.skipped = summary.skipped;
+  state.progress = summary.progress;
   for (const auto& [name, array] : file.tensors) {
     if (name != kAnswers) {
       state.adapter.tensors[name] = to_tensor(array).clone();

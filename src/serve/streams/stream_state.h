@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sotta/adapt/snapshot.h"
@@ -9,6 +10,12 @@
 #include "serve/streams/stream_answer.h"
 
 namespace sotta {
+
+// How far an adapter has come, beside its state: lists show it, and restoring a
+// state does not need it.
+struct StreamProgress {
+  int64_t images = 0, updates = 0, pending = 0;  // see StreamStatus
+};
 
 // All that a stream is, at the moment between two requests.
 struct StreamState {
@@ -26,6 +33,7 @@ struct StreamState {
   int64_t skipped = 0;  // see StreamStatus
 
   AnswerLog answers;
+  std::optional<StreamProgress> progress;  // earlier versions saved none
 };
 
 // To a safetensors file and back, see docs/serve.md. A checksum over names,
@@ -33,5 +41,20 @@ struct StreamState {
 // `subject` for anything but what to_tensor_file() has made.
 TensorFile to_tensor_file(const StreamState& state);
 StreamState to_stream_state(const TensorFile& file, const std::string& subject);
+
+// What the metadata of such a file tells without a look at its tensors. The
+// checksum is not compared.
+struct StateSummary {
+  int64_t next_seq = 0;
+  bool frozen = false;
+  int64_t guard_trips = 0, skipped = 0;
+  std::optional<StreamProgress> progress;
+
+  // A checksum of the adapter's state alone: equal where nothing was learnt in
+  // between. Empty in files of earlier versions.
+  std::string adapter;
+};
+// Throws as to_stream_state() does.
+StateSummary summary_of(const TensorFile& file, const std::string& subject);
 
 }  // namespace sotta

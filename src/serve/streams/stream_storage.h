@@ -16,6 +16,12 @@ namespace sotta {
 struct SnapshotEntry {
   int64_t number = 0;
   bool kept = false;  // asked for by a person, so kept for longer
+  bool left = {};     // what a rollback or a reset went away from: likewise
+
+  // Of describe_snapshots() alone, and what the storage does not know is not
+  // there.
+  std::optional<int64_t> next_seq = {}, updates = {};
+  std::optional<int64_t> saved_ms = {};  // since 1970
 };
 
 // The stream is with another server now. Nothing was done here, and what was
@@ -78,6 +84,14 @@ class StreamStorage {
       int64_t number) const = 0;
 
   virtual std::vector<SnapshotEntry> snapshots() const = 0;  // oldest first
+
+  // The same with all that is known of each.
+  virtual std::vector<SnapshotEntry> describe_snapshots() const {
+    return snapshots();
+  }
+
+  // Keeps a snapshot for longer, as its state is about to be left.
+  virtual void retain(int64_t /*number*/) {}
 
   // Throws Error(kNotFound) if there is none of this number, and as
   // to_stream_state() does.

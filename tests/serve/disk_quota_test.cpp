@@ -73,6 +73,13 @@ TEST(DiskQuota, StreamsBeyondItAreFrozenAndAnswered) {
   const HttpResponse status = small.send("GET", "/v2/models/m/streams/a");
   EXPECT_NE(status.body.find("--max-state-mb"), std::string::npos)
       << status.body;
+  const HttpResponse made =
+      small.send("PUT", "/v2/models/m/streams/new", R"({"frozen":true})");
+  EXPECT_EQ(made.status, 503);
+  EXPECT_NE(made.body.find("not done, as it cannot be saved: new: cannot"),
+            std::string::npos)
+      << made.body;
+  EXPECT_EQ(small.send("GET", "/v2/models/m/streams/new").status, 404);
   const HttpResponse ready = small.send("GET", "/v2/health/ready");
   EXPECT_EQ(ready.status, 503);
   EXPECT_NE(ready.body.find("--max-state-mb"), std::string::npos);

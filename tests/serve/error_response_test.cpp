@@ -32,6 +32,12 @@ TEST(ErrorResponse, ARefusalKeepsItsStatusAndSentence) {
   EXPECT_EQ(response.body, R"({"error":"seq: expected 3"})");
 }
 
+TEST(ErrorResponse, FoldersOfTheServerAreItsOwnAffair) {
+  EXPECT_EQ(
+      response_to(Error(ErrorKind::kBadFormat, "/srv/a/1.journal: cut")).body,
+      R"({"error":"1.journal: cut"})");
+}
+
 TEST(ErrorResponse, WhatTheClientCausedIsNotOurFault) {
   EXPECT_EQ(status_of(ErrorKind::kInvalid), 400);
   EXPECT_EQ(status_of(ErrorKind::kUnsupported), 400);

@@ -11,6 +11,7 @@
 #include "serve/protocol/infer_response.h"
 #include "serve/request_error.h"
 #include "serve/streams/stream_storage.h"
+#include "serve/streams/without_folder.h"
 
 namespace sotta {
 namespace {
@@ -53,7 +54,8 @@ HttpResponse error_response(const std::exception_ptr& problem) {
   } catch (const RequestError& error) {
     return respond(error);
   } catch (const Error& error) {
-    return respond(RequestError(status_of(error.kind()), first_line(error)));
+    return respond(RequestError(status_of(error.kind()),
+                                without_folder(first_line(error))));
   } catch (const std::filesystem::filesystem_error& error) {
     return respond(RequestError(HttpStatus::kUnavailable, "state",
                                 error.code().message()));

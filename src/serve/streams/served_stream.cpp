@@ -11,6 +11,7 @@
 #include "core/stopwatch.h"
 #include "data/tensor.h"
 #include "serve/request_error.h"
+#include "serve/streams/without_folder.h"
 
 namespace sotta {
 namespace {
@@ -47,8 +48,16 @@ ServedStream::ServedStream(std::unique_ptr<Adapter> adapter,
 }
 
 void ServedStream::say(const std::string& problem) {
-  notice_ += (notice_.empty() ? "" : "; ") + problem;
+  notice_ += (notice_.empty() ? "" : "; ") + without_folder(problem);
   log(LogLevel::kWarning, problem);
+}
+
+// Empty: there is none any more.
+void ServedStream::set_problem(const std::string& problem) {
+  if (without_folder(problem) == problem_) return;
+  problem_ = without_folder(problem);
+  watch_.tell(StreamEvent::Kind::kStorage, problem_);
+  if (!problem.empty()) log(LogLevel::kWarning, problem);
 }
 
 void ServedStream::restore(const StreamState& state) {
@@ -250,9 +259,7 @@ void ServedStream::finish() {
     try {
       learn();
     } catch (const std::exception& error) {
-      problem_ = "an update failed: " + first_line(error);
-      watch_.tell(StreamEvent::Kind::kStorage, problem_);
-      return;
+      return set_problem("an update failed: " + first_line(error));
     }
   }
   if (has_work()) save();
@@ -269,14 +276,13 @@ void ServedStream::keep_on_disk(const StreamRequest& request) {
   } catch (const StreamElsewhere&) {  // nothing of it counts here
     throw;
   } catch (const std::exception& error) {  // the disk, or memory for it
-    problem_ = first_line(error);
+    set_problem(first_line(error));
     journal_.reset();
-    watch_.tell(StreamEvent::Kind::kStorage, problem_);
   }
 }
 
 void ServedStream::save(bool keep) {
-  const std::string before = problem_;
+  std::string problem;
   try {
     snapshot_ = storage_->save(state(), keep);
     durable_seq_ = next_seq_;
@@ -284,16 +290,15 @@ void ServedStream::save(bool keep) {
     learnt_ = dirty_ = false;
     journal_.reset();
     if (options_.journal) journal_ = storage_->start_journal(snapshot_);
-    problem_.clear();
   } catch (const StreamElsewhere&) {  // nothing of it counts here
     throw;
   } catch (const std::filesystem::filesystem_error& error) {
-    problem_ = error.path1().string() + ": " + error.code().message();
+    problem = error.path1().string() + ": " + error.code().message();
   } catch (const std::exception& error) {
-    problem_ = first_line(error);
+    problem = first_line(error);
   }
-  if (!problem_.empty()) journal_.reset();
-  if (problem_ != before) watch_.tell(StreamEvent::Kind::kStorage, problem_);
+  if (!problem.empty()) journal_.reset();
+  set_problem(problem);
 }
 
 // Before it is left.
@@ -305,10 +310,13 @@ void ServedStream::retain_present() {
 void ServedStream::save_change() {
   dirty_ = true;
   save();
-  if (!problem_.empty())
-    throw RequestError(
-        HttpStatus::kUnavailable, "state",
-        "done until the process ends, but not saved: " + problem_);
+  if (problem_.empty()) return;
+  const bool is_nothing = snapshot_ == 0 && next_seq_ == 0;
+  throw RequestError(
+      HttpStatus::kUnavailable, "state",
+      (is_nothing ? "not done, as it cannot be saved: "
+                  : "done until the process ends, but not saved: ") +
+          problem_);
 }
 
 bool ServedStream::save_all() {

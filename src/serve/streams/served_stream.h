@@ -105,8 +105,9 @@ class ServedStream {
 
   // Each changes the stream between two requests, and returns when that is on
   // disk; throws RequestError(kUnavailable) if the disk refuses, and the change
-  // lasts until the process ends. The state that reset() and roll_back() leave
-  // can be rolled back to.
+  // lasts until the process ends, or, of a stream that nothing is saved of and
+  // that has had no request, is as good as not made. The state that reset() and
+  // roll_back() leave can be rolled back to.
   void set_frozen(bool frozen);
   void reset();
   void roll_back(int64_t snapshot);  // throws as StreamStorage::read()
@@ -135,6 +136,7 @@ class ServedStream {
 
  private:
   void say(const std::string& problem);
+  void set_problem(const std::string& problem);
   void restore(const StreamState& state);
   void repeat(const std::vector<StreamRequest>& requests);
   InferResult reply(StreamAnswer answer) const;

@@ -262,18 +262,27 @@ bool StreamTable::attempt(Lock& lock, const std::function<bool()>& work) {
 // one tried.
 void StreamTable::make_room(Lock& lock) {
   uint64_t after = 0;
+  std::string refusal;
   while (in_memory_ >= options_.max_resident) {
     auto oldest = by_use_.upper_bound(after);
     while (oldest != by_use_.end() &&
            (oldest->second->busy || oldest->second->answering))
       ++oldest;
     if (oldest == by_use_.end())
-      throw RequestError(HttpStatus::kUnavailable, "stream",
-                         "there is no room to load it into");
+      throw RequestError(
+          HttpStatus::kUnavailable, "stream",
+          refusal.empty()
+              ? "all streams in memory are in use, send it again later"
+              : "the disk refuses those in memory, which have to be saved "
+                "first: " +
+                    refusal);
     after = oldest->first;
     Entry& entry = *oldest->second;
     entry.busy = true;
-    if (save_all_of(entry, lock)) unload(entry);
+    if (save_all_of(entry, lock))
+      unload(entry);
+    else
+      refusal = entry.stream->status().problem;
     drop_if_lost(entry);
     entry.busy = false;
     given_back_.notify_all();

@@ -75,6 +75,18 @@ TEST_F(Documents, APageOfStreamsSaysWhetherOthersFollow) {
   EXPECT_EQ(last["streams"][0]["next_seq"], 7);
 }
 
+TEST_F(Documents, AStreamThatCannotBeLoadedSaysSo) {
+  StreamTable::Listed listed;
+  listed.name = "x";
+  listed.status.unloadable = "0000000001.safetensors: is damaged";
+
+  const Json page = Json::parse(streams_document({listed}, false));
+
+  EXPECT_EQ(page["streams"][0]["trouble"], "cannot be loaded");
+  EXPECT_EQ(page["streams"][0]["notice"],
+            "cannot be loaded: 0000000001.safetensors: is damaged");
+}
+
 TEST_F(Documents, SnapshotsAndModelsAreListed) {
   EXPECT_EQ(snapshots_document({{3, true}, {4, false, false, 70, 5, 1000}}),
             R"({"snapshots":[{"number":3,"kept":true},)"

@@ -209,6 +209,31 @@ TEST(StreamFolder, RequestsSinceASnapshotComeFromItsJournalAndLaterOnes) {
       << "the first is removed";
 }
 
+TEST(StateStore, SaysWhereAStreamStoodFromHeadersAndItsJournal) {
+  const TempDir root;
+  const StateStore store(root / "state");
+  StreamFolder folder = store.folder("m", "a");
+  StreamState state = state_of(7);
+  state.frozen = true;
+  state.progress = StreamProgress{64, 4, 2};
+  folder.save(state);
+  folder.save(state_of(8));
+  const at::Tensor image = at::full({1, 1, 1, 1}, 0.5f);
+  folder.start_journal(2)->append({8, true, false, image});
+
+  EXPECT_EQ(store.find_saved("m", "a")->state.next_seq, 9);
+  EXPECT_EQ(store.find_saved("m", "a")->number, 2);
+  EXPECT_FALSE(store.find_saved("m", "none").has_value());
+
+  root.write("state/streams/m/a/0000000002.safetensors", "damaged");
+  const auto before = store.find_saved("m", "a");
+  EXPECT_TRUE(before->state.frozen);
+  EXPECT_EQ(before->state.progress->updates, 4);
+  root.write("state/streams/m/a/0000000001.safetensors", "damaged");
+  expect_error(ErrorKind::kBadFormat, "all snapshots before it",
+               [&] { store.find_saved("m", "a"); });
+}
+
 TEST(StateStore, ListsTheStreamsOfAModelByName) {
   const TempDir root;
   const StateStore store(root / "state");

@@ -125,6 +125,39 @@ TEST(StreamTable, KnowsTheStreamsOfAnEarlierProcess) {
   });
 }
 
+TEST(StreamTable, SaysWhereStreamsOfAnEarlierProcessStandBeforeTheyAreUsed) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  const auto requests = small_requests({testing::kSmallWindow, 5}, 21);
+  StreamStatus before;
+  {
+    StreamTable table = small_table(store);
+    for (const StreamRequest& request : requests)
+      table.infer("a", request);
+    table.use("a", false, [&](ServedStream& stream) {
+      stream.set_frozen(true);
+      before = stream.status();
+    });
+  }
+  StreamTable table = small_table(store);
+
+  const StreamStatus status = table.list("", 1).at(0).status;
+
+  EXPECT_EQ(status.next_seq, 2);
+  EXPECT_EQ(status.durable_seq, 2);
+  EXPECT_EQ(status.images, before.images);
+  EXPECT_EQ(status.updates, 1);
+  EXPECT_EQ(status.pending, 5);
+  EXPECT_EQ(status.snapshot, before.snapshot);
+  EXPECT_EQ(status.frozen, before.frozen);
+  EXPECT_EQ(table.census().frozen, 1);
+  EXPECT_EQ(table.resident(), 0u);
+  EXPECT_GT(before.live.distance, 0);
+  table.use("a", false, [&](ServedStream& stream) {
+    EXPECT_EQ(stream.status().live.distance, before.live.distance);
+  });
+}
+
 TEST(StreamTable, AnUnknownStreamIsNotFoundUnlessItMayBeMade) {
   const TempDir folder;
   const StateStore store(folder.path());
@@ -257,9 +290,58 @@ TEST(StreamTable, AStreamThatCannotBeOpenedIsOneThatCanBeTriedAgain) {
   folder.write("streams/m/a/0000000001.safetensors", "damaged");
   StreamTable table = small_table(store);
 
+  EXPECT_NE(table.list("", 1).at(0).status.unloadable, "");
+  EXPECT_EQ(table.census().in_trouble, 1);
   EXPECT_THROW(touch(table, "a"), Error);
   EXPECT_THROW(touch(table, "a"), Error);
   EXPECT_EQ(table.resident(), 0u);
+}
+
+TEST(StreamTable, AStreamThatCannotBeLoadedCanBeReplaced) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  const auto requests = small_requests({4}, 8);
+  table.infer("other", requests[0]);
+  StreamState state;
+  table.use("other", false,
+            [&](ServedStream& stream) { state = stream.state(); });
+  touch(table, "a");
+  table.use("a", false, [](ServedStream& stream) { stream.keep_snapshot(); });
+  table.park("a");
+  const auto file = folder / "streams/m/a/0000000001-kept.safetensors";
+  std::string bytes = testing::read_bytes(file);
+  bytes[bytes.size() - 3] ^= 1;  // where no header is
+  folder.write("streams/m/a/0000000001-kept.safetensors", bytes);
+
+  EXPECT_THROW(touch(table, "a"), Error);
+  EXPECT_NE(table.list("", 1).at(0).status.unloadable.find("is damaged"),
+            std::string::npos);
+
+  StreamState foreign = state;
+  foreign.identity = "another";
+  const auto put = [](const StreamState& given) {
+    return [&given](ServedStream& stream) { stream.replace_state(given); };
+  };
+  expect_refusal(HttpStatus::kConflict, "another model",
+                 [&] { table.replace("a", put(foreign)); });
+  EXPECT_EQ(testing::read_bytes(file), bytes);
+  EXPECT_THROW(touch(table, "a"), Error) << "it is no new stream";
+
+  table.replace("a", put(state));
+  EXPECT_EQ(table.list("", 1).at(0).status.unloadable, "");
+  EXPECT_EQ(small_table(store).list("", 1).at(0).status.next_seq, 1);
+}
+
+TEST(StreamTable, WhereStreamsInMemoryCannotBeSavedItSaysThatTheDiskRefuses) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store, {10, 1});
+  folder.write("streams/m/a", "a file where the folder should be");
+  table.infer("a", small_requests({4}, 4)[0]);
+
+  expect_refusal(HttpStatus::kUnavailable, "the disk refuses",
+                 [&] { touch(table, "b"); });
 }
 
 TEST(StreamTable, ManyThreadsUseManyStreams) {

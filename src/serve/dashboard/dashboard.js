@@ -7,7 +7,7 @@ import { drawImage, readMemory } from "./memory.js";
 
 const PAGE = 50;
 const REFRESH = 2000; // milliseconds
-const GRAVE = ["not saved or updated", "frozen", "guard tripped"];
+const GRAVE = ["cannot be loaded", "not saved or updated", "frozen", "guard tripped"];
 
 const at = (id) => document.getElementById(id);
 const number = (value) => value.toLocaleString("en");

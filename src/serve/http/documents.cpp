@@ -65,6 +65,11 @@ OrderedJson config_forms(const std::vector<TensorForm>& tensors) {
   return list;
 }
 
+std::string notice_of(const StreamStatus& status) {
+  return status.unloadable.empty() ? status.notice
+                                   : "cannot be loaded: " + status.unloadable;
+}
+
 OrderedJson status_fields(const std::string& name, const StreamStatus& status) {
   return {{"name", name},
           {"next_seq", status.next_seq},
@@ -76,7 +81,7 @@ OrderedJson status_fields(const std::string& name, const StreamStatus& status) {
           {"skipped", status.skipped},
           {"snapshot", status.snapshot},
           {"frozen", status.frozen},
-          {"notice", status.notice}};
+          {"notice", notice_of(status)}};
 }
 
 OrderedJson listed_fields(const std::vector<StreamTable::Listed>& streams) {

@@ -157,10 +157,11 @@ void Service::route_stream(const CallPointer& call) {
   if (!work)
     throw RequestError(HttpStatus::kNotFound, "target",
                        "a stream has no such command");
-  on_stream(call, name, [&table, name, creates, work] {
+  const bool replaces = creates && command == "state";
+  on_stream(call, name, [&table, name, creates, replaces, work] {
     HttpResponse response;
-    table.use(name, creates,
-              [&](ServedStream& stream) { response = work(stream); });
+    const auto answer = [&](ServedStream& stream) { response = work(stream); };
+    replaces ? table.replace(name, answer) : table.use(name, creates, answer);
     return response;
   });
 }

@@ -40,6 +40,7 @@ ServedStream::ServedStream(std::unique_ptr<Adapter> adapter,
   watch_.mute(true);
   repeat(since.requests);
   watch_.mute(false);
+  watch_.measure(*adapter_);
   if (options_.journal && !journal_) save();
   if (dirty_) return;  // what is whole of a journal is nowhere else
   for (const int64_t journal : since.damaged)
@@ -372,7 +373,7 @@ void ServedStream::replace_state(const StreamState& state) {
 
 std::string ServedStream::why_frozen() const {
   if (!problem_.empty()) return problem_;
-  return frozen_ ? "by request" : "";
+  return frozen_ ? kFrozenByRequest : "";
 }
 
 StreamStatus ServedStream::status() const {

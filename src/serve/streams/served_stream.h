@@ -36,6 +36,7 @@ struct ServedStreamOptions {
 };
 
 // Where a stream stands.
+constexpr const char* kFrozenByRequest = "by request";
 struct StreamStatus {
   int64_t next_seq = 0;
   int64_t durable_seq = 0;
@@ -48,6 +49,9 @@ struct StreamStatus {
   std::string frozen;    // why nothing is learnt; empty if it is
   std::string problem;   // why the disk or the memory refuses; empty if neither
   std::string notice;    // what was found damaged when it was loaded
+
+  // Why it cannot be loaded from what is saved of it; empty if it can.
+  std::string unloadable;
   LiveSummary live;
 };
 

@@ -198,6 +198,20 @@ std::vector<SnapshotEntry> StreamFolder::describe_snapshots() const {
   return all;
 }
 
+std::optional<StreamStore::Saved> StreamFolder::find_saved() const {
+  const auto all = snapshots();
+  if (all.empty()) return std::nullopt;
+  for (size_t i = all.size(); i-- > 0;) {
+    auto found = summary(all[i]);
+    if (!found) continue;
+    for (const StreamRequest& request : requests_since(all[i].number).requests)
+      if (*request.seq == found->next_seq) ++found->next_seq;
+    return StreamStore::Saved{std::move(*found), all[i].number};
+  }
+  fail(ErrorKind::kBadFormat, file_of(all.back()).string(),
+       "is damaged, and so are all snapshots before it");
+}
+
 // Where the system refuses, it is kept as long as any other.
 void StreamFolder::retain(int64_t number) {
   const SnapshotEntry before{number, false}, after{number, false, true};
@@ -222,6 +236,7 @@ void StreamFolder::set_aside(const SnapshotEntry& entry) const {
 }
 
 std::optional<StreamFolder::Loaded> StreamFolder::load() {
+  if (forgotten_) return std::nullopt;
   const auto all = snapshots();
   Loaded loaded;
   std::vector<SnapshotEntry> broken;
@@ -328,6 +343,11 @@ std::vector<std::string> StateStore::streams(const std::string& model) const {
 std::unique_ptr<StreamStorage> StateStore::open(
     const std::string& model, const std::string& stream) const {
   return std::make_unique<StreamFolder>(folder(model, stream));
+}
+
+std::optional<StreamStore::Saved> StateStore::find_saved(
+    const std::string& model, const std::string& stream) const {
+  return folder(model, stream).find_saved();
 }
 
 StreamFolder StateStore::folder(const std::string& model,

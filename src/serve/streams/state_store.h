@@ -52,11 +52,15 @@ class StreamFolder : public StreamStorage {
   static constexpr int64_t kSpacing = 16;
 
   std::optional<Loaded> load() override;
+  void forget_saved() override { forgotten_ = true; }
   Journalled requests_since(int64_t number) const override;
   std::string set_journal_aside(int64_t number) const override;
   std::unique_ptr<RequestJournal> start_journal(int64_t number) const override;
   std::vector<SnapshotEntry> snapshots() const override;
   std::vector<SnapshotEntry> describe_snapshots() const override;
+
+  // See StreamStore::find_saved(). Counts the requests in the journal too.
+  std::optional<StreamStore::Saved> find_saved() const;
   void retain(int64_t number) override;
   StreamState read(int64_t number) const override;
 
@@ -78,6 +82,7 @@ class StreamFolder : public StreamStorage {
   std::filesystem::path path_;
   std::string stream_;
   std::shared_ptr<DiskQuota> quota_;
+  bool forgotten_ = false;
 };
 
 // The folder that streams outlive the process in: DIR/streams/MODEL/STREAM,
@@ -95,6 +100,8 @@ class StateStore : public StreamStore {
   std::vector<std::string> streams(const std::string& model) const override;
   std::unique_ptr<StreamStorage> open(const std::string& model,
                                       const std::string& stream) const override;
+  std::optional<Saved> find_saved(const std::string& model,
+                                  const std::string& stream) const override;
   StreamFolder folder(const std::string& model,
                       const std::string& stream) const;
 

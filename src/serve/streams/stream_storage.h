@@ -69,6 +69,10 @@ class StreamStorage {
   // Error(kBadFormat) if there are snapshots and all are damaged.
   virtual std::optional<Loaded> load() = 0;
 
+  // From now on load() finds nothing, as what is there is to be replaced; the
+  // files stay until the next snapshots are saved.
+  virtual void forget_saved() {}
+
   struct Journalled {
     std::vector<StreamRequest> requests;
     std::vector<int64_t> damaged;  // journals that lack some of theirs
@@ -115,6 +119,18 @@ class StreamStore {
 
   virtual std::unique_ptr<StreamStorage> open(
       const std::string& model, const std::string& stream) const = 0;
+
+  // Where a stream stood when it was saved last.
+  struct Saved {
+    StateSummary state;
+    int64_t number = 0;  // of the snapshot
+  };
+  // Of one of streams(), from headers alone; none if it has no snapshot. Throws
+  // Error(kBadFormat) if it has some and no header can be read.
+  virtual std::optional<Saved> find_saved(const std::string& /*model*/,
+                                          const std::string& /*stream*/) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace sotta

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "sotta/core/error.h"
+#include "sotta/core/log.h"
 
 #include "serve/request_error.h"
-#include "serve/streams/stream_trouble.h"
+#include "serve/streams/without_folder.h"
 
 namespace sotta {
 
@@ -18,17 +19,28 @@ StreamTable::StreamTable(const StreamStore& store, std::string model, Open open,
       options_(options) {
   // Of a shared one there may be more than anyone asks this server for.
   for (const std::string& name : store_.streams(model_))
-    entries_[name];
+    entries_[name].status = saved_status(name);
 }
 
 void StreamTable::use(const std::string& name, bool create,
                       const std::function<void(ServedStream&)>& work) {
+  use(name, create ? Opening::kCreate : Opening::kKnown, work);
+}
+
+void StreamTable::replace(const std::string& name,
+                          const std::function<void(ServedStream&)>& work) {
+  use(name, Opening::kReplace, work);
+}
+
+void StreamTable::use(const std::string& name, Opening opening,
+                      const std::function<void(ServedStream&)>& work) {
   Lock lock(mutex_);
   const bool known = entries_.count(name) > 0;
+  const bool create = opening != Opening::kKnown;
   Entry& entry = take(name, create || store_.is_shared(), lock);
   try {
     if (entry.stream && store_.is_shared()) claim(entry, create, lock);
-    if (!entry.stream) load(name, entry, create, lock);
+    if (!entry.stream) load(name, entry, opening, lock);
     touch(entry);
     if (!entry.ahead.empty()) catch_up(entry, lock);
     lock.unlock();
@@ -38,6 +50,8 @@ void StreamTable::use(const std::string& name, bool create,
     entry.network = std::move(network);
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
+    // What could not be loaded was not replaced either.
+    if (opening == Opening::kReplace && is_untouched(entry)) drop(entry);
     give_up(name, entry, known, lock);
     throw;
   }
@@ -166,16 +180,22 @@ bool StreamTable::save_all_of(Entry& entry, Lock& lock) {
 }
 
 // Another thread that loads meanwhile finds the place taken.
-void StreamTable::load(const std::string& name, Entry& entry, bool create,
+void StreamTable::load(const std::string& name, Entry& entry, Opening opening,
                        Lock& lock) {
   make_room(lock);
   ++in_memory_;
   lock.unlock();
   std::unique_ptr<ServedStream> stream;
   try {
-    auto storage = store_.open(model_, name);
-    storage->claim(create);
-    stream = open_(std::move(storage));
+    stream = open_stored(name, opening);
+  } catch (const Error& error) {  // its files
+    lock.lock();
+    --in_memory_;
+    const std::string before = std::exchange(entry.status.unloadable,
+                                             without_folder(first_line(error)));
+    if (entry.status.unloadable != before)
+      log(LogLevel::kWarning, first_line(error));
+    throw;
   } catch (...) {
     lock.lock();
     --in_memory_;
@@ -185,6 +205,24 @@ void StreamTable::load(const std::string& name, Entry& entry, bool create,
   entry.stream = std::move(stream);
   if (!entry.figures.windows().empty())
     entry.stream->watch().set_figures(std::exchange(entry.figures, {}));
+}
+
+// New, where it is to be replaced and none of its snapshots is whole.
+std::unique_ptr<ServedStream> StreamTable::open_stored(const std::string& name,
+                                                       Opening opening) const {
+  const auto open = [&](bool afresh) {
+    auto storage = store_.open(model_, name);
+    storage->claim(/*create=*/opening != Opening::kKnown);
+    if (afresh) storage->forget_saved();
+    return open_(std::move(storage));
+  };
+  try {
+    return open(/*afresh=*/false);
+  } catch (const Error& error) {
+    if (opening != Opening::kReplace || error.kind() != ErrorKind::kBadFormat)
+      throw;
+  }
+  return open(/*afresh=*/true);
 }
 
 void StreamTable::touch(Entry& entry) {
@@ -336,92 +374,6 @@ void StreamTable::finish(const std::string& name) {
     if (options_.max_behind == 0) return;
     given_back_.wait(lock);
   }
-}
-
-std::string StreamTable::storage_problem() const {
-  const Lock lock(mutex_);
-  for (const auto& [name, entry] : entries_)
-    if (!entry.status.problem.empty()) return entry.status.problem;
-  return "";
-}
-
-std::vector<StreamTable::Listed> StreamTable::list(
-    const std::string& after, size_t limit,
-    const std::function<bool(const std::string&)>& wanted) const {
-  const Lock lock(mutex_);
-  std::vector<Listed> listed;
-  for (auto found = entries_.upper_bound(after);
-       found != entries_.end() && listed.size() < limit; ++found)
-    if (wanted(found->first))
-      listed.push_back({found->first, found->second.stream != nullptr,
-                        found->second.status});
-  return listed;
-}
-
-StreamTable::Ranked StreamTable::list_by_trouble(
-    size_t offset, size_t limit,
-    const std::function<bool(const std::string&)>& wanted) const {
-  struct Place {
-    double rank;
-    std::map<std::string, Entry>::const_iterator entry;
-  };
-  const Lock lock(mutex_);
-  std::vector<Place> places;
-  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
-    if (wanted(entry->first))
-      places.push_back({find_trouble(entry->second.status).rank, entry});
-  const auto first = std::min(offset, places.size());
-  const auto last = first + std::min(limit, places.size() - first);
-  const auto at = [&](size_t i) {
-    return places.begin() + static_cast<std::ptrdiff_t>(i);
-  };
-  std::partial_sort(places.begin(), at(last), places.end(),
-                    [](const Place& one, const Place& other) {
-                      return one.rank != other.rank
-                                 ? one.rank > other.rank
-                                 : one.entry->first < other.entry->first;
-                    });
-  Ranked ranked;
-  ranked.total = places.size();
-  std::for_each(at(first), at(last), [&](const Place& place) {
-    const Entry& entry = place.entry->second;
-    ranked.streams.push_back(
-        {place.entry->first, entry.stream != nullptr, entry.status});
-  });
-  return ranked;
-}
-
-StreamTable::Census StreamTable::census() const {
-  const Lock lock(mutex_);
-  Census census;
-  census.known = static_cast<int64_t>(entries_.size());
-  census.resident = in_memory_;
-  for (const auto& [name, entry] : entries_) {
-    if (!entry.status.frozen.empty()) ++census.frozen;
-    if (!entry.status.problem.empty()) ++census.unsaved;
-    if (find_trouble(entry.status).rank > 0) ++census.in_trouble;
-  }
-  return census;
-}
-
-bool StreamTable::contains(const std::string& name) const {
-  const Lock lock(mutex_);
-  return entries_.count(name) > 0;
-}
-
-size_t StreamTable::size() const {
-  const Lock lock(mutex_);
-  return entries_.size();
-}
-
-size_t StreamTable::resident() const {
-  const Lock lock(mutex_);
-  return static_cast<size_t>(in_memory_);
-}
-
-int64_t StreamTable::skipped() const {
-  const Lock lock(mutex_);
-  return skipped_;
 }
 
 size_t StreamTable::save_all() {

@@ -63,6 +63,12 @@ class StreamTable {
   void use(const std::string& name, bool create,
            const std::function<void(ServedStream&)>& work);
 
+  // As use() with `create`, for work that gives the stream another state. Where
+  // none of its snapshots is whole `work` gets a new one; if that is as new
+  // after `work` has thrown, the files are as they were.
+  void replace(const std::string& name,
+               const std::function<void(ServedStream&)>& work);
+
   struct Inference {
     InferResult result;
     bool has_work = false;  // finish() is to be called, by any thread
@@ -82,7 +88,7 @@ class StreamTable {
   struct Listed {
     std::string name;
     bool resident = false;
-    StreamStatus status;      // as it was after the last use; zeros before that
+    StreamStatus status;      // after the last use; before that, as on disk
     std::string server = {};  // of a fleet's: the address of who has it, if any
   };
   // Up to `limit` streams that come after this name, in the order of names, of
@@ -148,7 +154,13 @@ class StreamTable {
     int64_t skipped = 0;                // with those ahead
   };
   using Lock = std::unique_lock<std::mutex>;
+  enum class Opening { kKnown, kCreate, kReplace };
 
+  void use(const std::string& name, Opening opening,
+           const std::function<void(ServedStream&)>& work);
+  StreamStatus saved_status(const std::string& name) const;
+  std::unique_ptr<ServedStream> open_stored(const std::string& name,
+                                            Opening opening) const;
   Entry& take(const std::string& name, bool create, Lock& lock);
   void give_back(Entry& entry, Lock& lock);
   std::optional<InferResult> answer_ahead(const std::string& name,
@@ -162,7 +174,7 @@ class StreamTable {
   void note_status(Entry& entry) const;
   bool save_all_of(Entry& entry, Lock& lock);
   void claim(Entry& entry, bool create, Lock& lock);
-  void load(const std::string& name, Entry& entry, bool create, Lock& lock);
+  void load(const std::string& name, Entry& entry, Opening opening, Lock& lock);
   void give_up(const std::string& name, Entry& entry, bool known, Lock& lock);
   void forget_one_on_disk();
   bool save_or_lose(const std::string& name);

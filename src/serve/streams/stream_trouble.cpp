@@ -12,6 +12,7 @@ constexpr double kFall = 0.05;
 
 Trouble find_trouble(const StreamStatus& status) {
   const LiveSummary& live = status.live;
+  if (!status.unloadable.empty()) return {6, "cannot be loaded"};
   if (!status.problem.empty()) return {5, "not saved or updated"};
   if (!status.frozen.empty()) return {4, "frozen"};
   if (live.guard_trips > 0)

@@ -12,9 +12,10 @@ struct Trouble {
   std::string reason;  // "guard tripped"; empty if there is none
 };
 
-// The gravest trouble: the disk refuses it, it is frozen, a guard tripped in
-// the windows on record, a snapshot was found damaged, or fewer images are
-// admitted or confidence is lower than before (by a twentieth at least).
+// The gravest trouble: its files are damaged, the disk refuses it, it is
+// frozen, a guard tripped in the windows on record, a snapshot was found
+// damaged, or fewer images are admitted or confidence is lower than before (by
+// a twentieth at least).
 Trouble find_trouble(const StreamStatus& status);
 
 }  // namespace sotta

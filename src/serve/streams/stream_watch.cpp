@@ -95,9 +95,13 @@ void StreamWatch::tell(StreamEvent::Kind kind,
   if (options_.observer && !muted_) options_.observer({kind, detail, nullptr});
 }
 
+void StreamWatch::measure(const Adapter& adapter) {
+  figures_.set_distance(distance_from_source(adapter));
+}
+
 void StreamWatch::tell_jump(const Adapter& adapter, StreamEvent::Kind kind,
                             const std::string& detail) {
-  figures_.set_distance(distance_from_source(adapter));
+  measure(adapter);
   tell(kind, detail);
 }
 

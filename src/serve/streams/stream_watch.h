@@ -71,6 +71,10 @@ class StreamWatch {
   void answered(const StreamAnswer& answer);
   void add_latency(double seconds) { figures_.add_latency(seconds); }
 
+  // The distance of a network that has changed without an update: it was
+  // loaded, say.
+  void measure(const Adapter& adapter);
+
   void tell(StreamEvent::Kind kind, const std::string& detail = "") const;
 
   // Where the network has changed without an update.

@@ -1,5 +1,7 @@
 #include "serve/http/service.h"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "sotta/data/safetensors.h"
@@ -334,6 +336,29 @@ TEST(Service, WhileTheDiskRefusesItAnswersAndSaysThatItIsNotReady) {
   std::filesystem::remove(small.folder / "streams/m/a");
   EXPECT_EQ(small.infer(16, 4, R"("sequence_id":"a")").status, 200);
   EXPECT_EQ(small.send("GET", "/v2/health/ready").status, 200);
+}
+
+TEST(Service, IsReadyAgainByItselfOnceTheDiskTakesWhatItRefused) {
+  ServiceOptions options;
+  options.retry_interval = std::chrono::milliseconds(1);
+  SmallService small(small_model(), options);
+  small.folder.write("streams/m/a", "a file where the folder should be");
+  small.infer(0, kSmallWindow, numbered(0));
+  small.infer(kSmallWindow, 1, numbered(1));
+  expect_answer(small.send("GET", "/v2/health/ready"), 503, "frozen");
+  const auto status = small.send("GET", "/v2/models/m/streams/a");
+  EXPECT_EQ(status.body.find(small.folder.path().string()), std::string::npos)
+      << status.body;
+
+  std::filesystem::remove(small.folder / "streams/m/a");
+
+  HttpResponse ready;
+  ready.status = 503;
+  for (int i = 0; i < 20000 && ready.status != 200; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ready = small.send("GET", "/v2/health/ready");
+  }
+  EXPECT_EQ(ready.status, 200) << ready.body;
 }
 
 TEST(Service, AStreamMadeWhileTheDiskRefusesLearnsAfterwards) {

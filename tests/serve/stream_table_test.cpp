@@ -344,6 +344,26 @@ TEST(StreamTable, WhereStreamsInMemoryCannotBeSavedItSaysThatTheDiskRefuses) {
                  [&] { touch(table, "b"); });
 }
 
+TEST(StreamTable, StreamsThatTheDiskRefusedTakeTurnsToBeTriedAgain) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  folder.write("streams/m", "a file where the folder should be");
+  for (const std::string name : {"a", "b", "c"})
+    table.infer(name, small_requests({4}, 4)[0]);
+  EXPECT_TRUE(table.next_unsaved(2).empty()) << "nobody has tried";
+  EXPECT_EQ(table.save_all(), 3u);
+
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(table.next_unsaved(2), (Names{"a", "b"}));
+  EXPECT_EQ(table.next_unsaved(2), (Names{"c", "a"}));
+
+  std::filesystem::remove(folder / "streams/m");
+  table.finish("b");
+  EXPECT_EQ(table.next_unsaved(5), (Names{"c", "a"}));
+  EXPECT_EQ(store.streams("m"), Names{"b"});
+}
+
 TEST(StreamTable, ManyThreadsUseManyStreams) {
   const TempDir folder;
   const StateStore store(folder.path());

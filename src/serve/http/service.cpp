@@ -77,6 +77,9 @@ Service::Service(std::vector<std::unique_ptr<ServedModel>> models,
         std::make_unique<Forwarder>(patience_of(options_.fleet->options()));
   for (auto& model : models)
     repository_.add(std::move(model));
+  if (!options_.fleet)
+    retry_ = std::make_unique<PeriodicTask>(options_.retry_interval,
+                                            [this] { retry_saving(); });
 }
 
 AccessControl::Caller Service::admit(const HttpRequest& head,
@@ -211,6 +214,15 @@ HttpResponse Service::readiness() const {
                          "streams are frozen: " + without_file(problem));
   }
   return json("{\"ready\":true}");
+}
+
+// A few at a time, as each writes a whole state.
+void Service::retry_saving() {
+  constexpr size_t kAtOnce = 16;
+  if (draining_) return;
+  for (const ModelHandle& model : models())
+    for (const std::string& stream : model->streams().next_unsaved(kAtOnce))
+      finish_later(model, stream);
 }
 
 HttpResponse Service::list_streams(const Call& call) const {

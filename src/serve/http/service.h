@@ -22,6 +22,7 @@
 #include "serve/http/target.h"
 #include "serve/protocol/infer_request.h"
 #include "serve/streams/dispatcher.h"
+#include "serve/streams/periodic_task.h"
 
 namespace sotta {
 
@@ -47,6 +48,10 @@ struct ServiceOptions {
 
   // Of bodies that came compressed and wait unpacked, in all.
   int64_t max_inflated_bytes = 16 * RequestLimits().body_bytes;
+
+  // Between two attempts to save streams that the disk has refused and that
+  // nobody asks for.
+  std::chrono::milliseconds retry_interval{1000};
 
   // What timeouts are measured by.
   std::function<std::chrono::steady_clock::time_point()> now =
@@ -117,6 +122,7 @@ class Service {
   void run_infer(const CallPointer& call);
   void post_infer(const CallPointer& call);
   void finish_later(const ModelHandle& model, const std::string& stream);
+  void retry_saving();
 
   // Runs `work` in a worker in the stream's turn, and answers with what it
   // gives.
@@ -134,6 +140,7 @@ class Service {
   std::optional<Dispatcher> learners_;
   Dispatcher dispatcher_;
   std::unique_ptr<Forwarder> forwarder_;  // none: it serves alone
+  std::unique_ptr<PeriodicTask> retry_;   // none in a fleet
 };
 
 }  // namespace sotta

@@ -92,8 +92,7 @@ InferResult ServedStream::infer(const StreamRequest& request) {
   finish();
   if (request.seq && *request.seq < next_seq_)
     return stored_reply(*request.seq);
-  if (!problem_.empty() && !has_work()) save();  // finish() has tried
-  if (!problem_.empty()) {                       // answered, not counted
+  if (!problem_.empty()) {  // answered, not counted
     check_size(request);
     StreamAnswer answer = predict(request.images);
     watch_.answered(answer);
@@ -263,7 +262,7 @@ void ServedStream::finish() {
       return set_problem("an update failed: " + first_line(error));
     }
   }
-  if (has_work()) save();
+  if (has_work() || !problem_.empty()) save();
 }
 
 // Before its answer goes out.

@@ -103,7 +103,8 @@ class ServedStream {
   bool follow(const AnsweredRequest& ahead);
 
   // The work that an answer need not wait for: the update that is due, and
-  // saving. infer() does it first if nobody else has.
+  // saving, also of what could not be saved before. infer() does it first if
+  // nobody else has.
   bool has_work() const;
   void finish();
 

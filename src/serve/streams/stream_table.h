@@ -134,6 +134,10 @@ class StreamTable {
   // Why the disk refuses a stream; empty if it refuses none.
   std::string storage_problem() const;
 
+  // Up to `limit` streams that the disk has refused, each in its turn: finish()
+  // tries them again.
+  std::vector<std::string> next_unsaved(size_t limit);
+
   // Puts a stream on disk and takes it out of memory, and says whether it did;
   // nothing if it is not there, or the disk refuses.
   bool park(const std::string& name);
@@ -198,6 +202,7 @@ class StreamTable {
   std::map<uint64_t, Entry*> by_use_;  // those in memory, by last_use
   int64_t in_memory_ = 0;              // with those on their way there
   int64_t skipped_ = 0;
+  std::string last_unsaved_;  // see next_unsaved()
 };
 
 }  // namespace sotta

@@ -118,4 +118,16 @@ int64_t StreamTable::skipped() const {
   return skipped_;
 }
 
+std::vector<std::string> StreamTable::next_unsaved(size_t limit) {
+  const Lock lock(mutex_);
+  std::vector<std::string> before, after;
+  for (const auto& [name, entry] : entries_)
+    if (!entry.status.problem.empty())
+      (name <= last_unsaved_ ? before : after).push_back(name);
+  after.insert(after.end(), before.begin(), before.end());
+  after.resize(std::min(after.size(), limit));
+  if (!after.empty()) last_unsaved_ = after.back();
+  return after;
+}
+
 }  // namespace sotta

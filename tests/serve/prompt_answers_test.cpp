@@ -143,6 +143,34 @@ TEST(PromptAnswers, PixelsWaitOnlyWhereSomethingIsLearntFromThem) {
   EXPECT_GT(owners[1], 1) << "to be learnt from";
 }
 
+TEST(PromptAnswers, ImagesThatAreNotLearntFromKeepNoPlace) {
+  PromptTable prompt(/*windows=*/2);
+  auto requests = small_requests({kSmallWindow}, 5 * kSmallWindow);
+  for (const size_t answered : {1, 2, 3})
+    requests[answered].adapt = false;
+
+  for (const StreamRequest& request : requests)
+    EXPECT_EQ(prompt.infer(request).skipped, 0);
+
+  EXPECT_EQ(prompt.state().skipped, 0);
+}
+
+TEST(PromptAnswers, TheirLatencyCountsToo) {
+  PromptTable prompt;
+  const auto requests = small_requests({kSmallWindow}, 2 * kSmallWindow);
+  for (const StreamRequest& request : requests)
+    prompt.table.infer("a", request, [] { return 0.25; });
+
+  prompt.table.finish("a");
+
+  const auto listed = prompt.table.list("", 1);
+  EXPECT_EQ(listed.at(0).status.live.windows, 2);
+  EXPECT_EQ(listed.at(0).status.live.latency, 0.25);
+  prompt.table.use("a", false, [](ServedStream& stream) {
+    EXPECT_EQ(stream.watch().figures().windows().back().requests, 1);
+  });
+}
+
 TEST(PromptAnswers, AFrozenStreamSkipsNothing) {
   PromptTable prompt(/*windows=*/1);
   const auto requests = small_requests({kSmallWindow}, 4 * kSmallWindow);

@@ -141,9 +141,7 @@ void Service::run_infer(const CallPointer& call) {
     else
       inference = model.streams().infer(
           request.stream, {request.seq, request.adapt, request.reset, images},
-          [&](ServedStream& stream) {
-            stream.watch().add_latency(seconds(options_.now() - call->arrival));
-          });
+          [&] { return seconds(options_.now() - call->arrival); });
     if (request.sequence_end) park(model, request.stream, result);
     const auto end = options_.now();
     counts.requests = 1;

@@ -225,6 +225,7 @@ UpdateReport ServedStream::update() {
 
 bool ServedStream::follow(const AnsweredRequest& ahead) {
   if (*ahead.request.seq != next_seq_) return false;
+  if (ahead.latency) watch_.add_latency(*ahead.latency);
   const at::Tensor images = ahead.request.images.to(device_of(*adapter_));
   if (ahead.skipped)
     skipped_ += images.size(0);

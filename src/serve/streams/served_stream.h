@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ struct AnsweredRequest {
   StreamRequest request;  // with its number
   StreamAnswer answer;
   bool skipped = false;  // too many were waiting: not to be learnt from
+  std::optional<double> latency = {};  // seconds, for its figures
 };
 
 // One adapter, what it was asked and answered, and its files.

@@ -100,16 +100,16 @@ void StreamTable::note_status(Entry& entry) const {
   if (!entry.stream->has_work()) entry.network.reset();
 }
 
-StreamTable::Inference StreamTable::infer(
-    const std::string& name, const StreamRequest& request,
-    const std::function<void(ServedStream&)>& answered) {
-  if (auto ahead = answer_ahead(name, request))
+StreamTable::Inference StreamTable::infer(const std::string& name,
+                                          const StreamRequest& request,
+                                          const Latency& latency) {
+  if (auto ahead = answer_ahead(name, request, latency))
     return {std::move(*ahead), /*has_work=*/true};
   Inference inference;
   use(name, /*create=*/true, [&](ServedStream& stream) {
     inference.result = stream.infer(request);
     inference.has_work = stream.has_work();
-    answered(stream);
+    if (latency) stream.watch().add_latency(latency());
   });
   return inference;
 }
@@ -117,7 +117,8 @@ StreamTable::Inference StreamTable::infer(
 // None where the stream itself has to answer: it has no work to do, or the
 // request is not simply the next.
 std::optional<InferResult> StreamTable::answer_ahead(
-    const std::string& name, const StreamRequest& request) {
+    const std::string& name, const StreamRequest& request,
+    const Latency& latency) {
   Lock lock(mutex_);
   const auto found = entries_.find(name);
   if (found == entries_.end()) return std::nullopt;
@@ -139,18 +140,19 @@ std::optional<InferResult> StreamTable::answer_ahead(
   given_back_.notify_all();
   // A request before it may have failed meanwhile.
   if (!answered || !is_next()) return std::nullopt;
-  return put_ahead(entry, request, std::move(answer));
+  AnsweredRequest ahead{request, std::move(answer), false};
+  if (latency) ahead.latency = latency();
+  return put_ahead(entry, std::move(ahead));
 }
 
-InferResult StreamTable::put_ahead(Entry& entry, const StreamRequest& request,
-                                   StreamAnswer answer) {
-  const bool learns = request.adapt && entry.status.frozen.empty();
-  AnsweredRequest ahead{request, std::move(answer), false};
-  ahead.skipped = learns && is_behind(entry, request.images.size(0));
+InferResult StreamTable::put_ahead(Entry& entry, AnsweredRequest ahead) {
+  const at::Tensor images = ahead.request.images;
+  const bool learns = ahead.request.adapt && entry.status.frozen.empty();
+  ahead.skipped = learns && is_behind(entry, images.size(0));
   ahead.request.seq = ahead.answer.seq = entry.next_seq++;
   if (ahead.skipped) {
-    entry.skipped += request.images.size(0);
-    skipped_ += request.images.size(0);
+    entry.skipped += images.size(0);
+    skipped_ += images.size(0);
   } else if (learns) {
     std::fill(ahead.answer.verdicts.begin(), ahead.answer.verdicts.end(),
               Verdict::kPending);
@@ -158,7 +160,7 @@ InferResult StreamTable::put_ahead(Entry& entry, const StreamRequest& request,
   // Many may wait, and of those that nothing is learnt from only the number
   // of images counts.
   if (ahead.skipped || !learns)
-    ahead.request.images = request.images.slice(2, 0, 0).clone();
+    ahead.request.images = images.slice(2, 0, 0).clone();
   entry.ahead.push_back(ahead);
   return {std::move(ahead.answer), entry.next_seq, entry.status.durable_seq,
           entry.status.frozen, entry.skipped};
@@ -168,7 +170,8 @@ InferResult StreamTable::put_ahead(Entry& entry, const StreamRequest& request,
 bool StreamTable::is_behind(const Entry& entry, int64_t images) const {
   int64_t waiting = entry.status.pending;
   for (const AnsweredRequest& one : entry.ahead)
-    if (!one.skipped) waiting += one.request.images.size(0);
+    if (!one.skipped && one.request.adapt)
+      waiting += one.request.images.size(0);
   return waiting > 0 && waiting + images > options_.max_behind;
 }
 

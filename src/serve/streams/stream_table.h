@@ -75,12 +75,11 @@ class StreamTable {
   };
   // ServedStream::infer() of a stream that is known or new. Requests of one
   // stream must come one at a time, and not beside use(), park() or remove() of
-  // that stream. Throws as use() does.
-  // `answered` is called with the stream if that has answered itself.
-  Inference infer(
-      const std::string& name, const StreamRequest& request,
-      const std::function<void(ServedStream&)>& answered = [](ServedStream&) {
-      });
+  // that stream. Throws as use() does. `latency` is asked when the answer is
+  // there, for the stream's figures: seconds since the request came.
+  using Latency = std::function<double()>;
+  Inference infer(const std::string& name, const StreamRequest& request,
+                  const Latency& latency = nullptr);
 
   // Forgets a stream and removes its files. Throws RequestError(kNotFound).
   void remove(const std::string& name);
@@ -168,9 +167,9 @@ class StreamTable {
   Entry& take(const std::string& name, bool create, Lock& lock);
   void give_back(Entry& entry, Lock& lock);
   std::optional<InferResult> answer_ahead(const std::string& name,
-                                          const StreamRequest& request);
-  InferResult put_ahead(Entry& entry, const StreamRequest& request,
-                        StreamAnswer answer);
+                                          const StreamRequest& request,
+                                          const Latency& latency);
+  InferResult put_ahead(Entry& entry, AnsweredRequest ahead);
   bool is_behind(const Entry& entry, int64_t images) const;
   std::shared_ptr<const PublishedNetwork> publish(const ServedStream& stream,
                                                   bool works) const;

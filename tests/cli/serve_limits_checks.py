@@ -73,6 +73,18 @@ def streams_hold_so_much_on_disk_and_no_more():
 
 
 @check
+def states_are_for_their_owner_alone():
+    with Server("--durability", "request", state="private") as server:
+        expect(server.client().stream("s", 0, draw_images(2, 1)).status, 200, "an answer")
+        subprocess.run([SOTTA, "streams", "export", "s", "--out", "exported", "--server", f"http://127.0.0.1:{server.port}"], check=True)
+    found = {os.path.join(path, name): os.stat(os.path.join(path, name)).st_mode & 0o777
+             for path, folders, names in os.walk("private") for name in folders + names}
+    assert any(path.endswith(".journal") for path in found) and any(path.endswith(".safetensors") for path in found), found
+    for path, mode in {**found, "private": os.stat("private").st_mode & 0o777, "exported": os.stat("exported").st_mode & 0o777}.items():
+        expect(oct(mode), "0o700" if os.path.isdir(path) else "0o600", path)
+
+
+@check
 def every_flag_is_a_key_of_the_configuration_file():
     help_text = subprocess.run([SOTTA, "serve", "--help"], capture_output=True, text=True).stdout
     defaults = dict(re.findall(r"^ +--([\w-]+) [A-Z]+=(\S+)", help_text, re.M))

@@ -8,6 +8,7 @@
 #include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
@@ -248,6 +249,7 @@ void say_ready(const ServeFlags& flags, const Service& service,
 void run(const ServeFlags& flags) {
   check_flags(flags);
   require_http_server();
+  ::umask(077);  // states hold images
   const int64_t threads = use_threads(flags.threads);
   if (flags.deterministic) at::globalContext().setDeterministicCuDNN(true);
   const auto fleet = open_fleet(flags.fleet, flags.state);

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "sotta/core/error.h"
 
@@ -141,8 +142,10 @@ void run(const StreamsFlags& flags) {
     return;
   }
   const std::string one = path + "/" + escape_name(flags.stream);
-  if (flags.action == "export")
+  if (flags.action == "export") {
+    ::umask(077);  // it holds images
     return replace_file(flags.out, server.ask("GET", one + "/state"));
+  }
   const std::string answer = flags.action == "show" ? server.ask("GET", one)
                              : flags.to
                                  ? server.ask("POST", one + "/rollback",

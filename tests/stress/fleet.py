@@ -8,7 +8,7 @@ import random
 import re
 import signal
 import socket
-import struct
+import string
 import subprocess
 import sys
 import threading
@@ -79,12 +79,31 @@ class Redis:
         except OSError:
             return b""
 
+    def owners(self, streams):
+        """Ports of the servers that hold these streams' leases; nothing for one that nobody holds."""
+        file = socket.create_connection(("127.0.0.1", self.port), 2).makefile("rwb")
+        with file:
+            for stream in streams:
+                key = f"sotta:{{fashion/{escaped(stream)}}}:lease".encode()
+                file.write(b"*3\r\n$4\r\nHGET\r\n$%d\r\n%s\r\n$7\r\naddress\r\n" % (len(key), key))
+            file.flush()
+            found = {}
+            for stream in streams:
+                if int(file.readline()[1:]) >= 0:
+                    found[stream] = int(file.readline().rpartition(b":")[2])
+            return found
+
     def info(self, section, field):
         with socket.create_connection(("127.0.0.1", self.port), 2) as connection:
             connection.sendall(f"INFO {section}\r\n".encode())
             file = connection.makefile("rb")
             text = file.read(int(file.readline()[1:])).decode()
         return re.search(rf"^{field}:(.*?)\r?$", text, re.M)[1]
+
+
+def escaped(stream):
+    """A stream's name as keys and files have it."""
+    return "".join(chr(byte) if chr(byte) in string.ascii_letters + string.digits + "-_" else f"%{byte:02X}" for byte in stream.encode())
 
 
 class Link:

@@ -43,7 +43,8 @@ def send(seq, images):
         "inputs": [{"name": "images", "datatype": "UINT8", "shape": [IMAGES, 1, SIDE, SIDE],
                     "parameters": {"binary_data_size": len(images)}}],
         "outputs": [{"name": "label"}]}).encode()
-    return ask("/infer", text + images, {"Inference-Header-Content-Length": str(len(text))})
+    return ask("/infer", text + images, {"Inference-Header-Content-Length": str(len(text)),
+                                         "Sotta-Seq": str(seq)})  # HAProxy may send it again
 
 
 def expected_next():

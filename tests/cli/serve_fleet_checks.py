@@ -1,5 +1,7 @@
 """What the flags of a fleet and the command `sotta streams` do. Those that need a Redis are skipped
 where there is no redis-server."""
+import http.client
+import http.server
 import json
 import os
 import shutil
@@ -7,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from serve_client import ROOT, SOTTA, Server, check, draw_images, expect, refusal, run_checks
@@ -19,6 +22,14 @@ HAS_REDIS = shutil.which("redis-server") and "hiredis" in str(INFO) and subproce
     [SOTTA, "info"], capture_output=True, text=True).stdout.find("hiredis: not in this build") < 0
 
 
+def wait_for_port(port):
+    for _ in range(200):
+        try:
+            return socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+
+
 class Redis:
     def __init__(self, *options):
         self.port, self.folder, self.options = free_port(), tempfile.TemporaryDirectory(), options
@@ -27,12 +38,7 @@ class Redis:
     def start(self):
         self.process = subprocess.Popen(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
                                          "--dir", self.folder.name, *self.options], stdout=subprocess.DEVNULL)
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.05)
+        wait_for_port(self.port)
 
     def __enter__(self):
         return self
@@ -202,6 +208,66 @@ def without_redis_the_source_model_answers():
             time.sleep(0.1)
         expect(answer.status, 200, "a stream when Redis is back")
         expect(client.ask("GET", "/v2/health/ready").status, 200, "ready")
+
+
+class SilentServer(http.server.BaseHTTPRequestHandler):
+    """Is well, and closes the connection instead of an answer to anything else, which it counts."""
+    requests = []
+
+    def do_GET(self):
+        if "/health/" not in self.path:
+            return self.do_POST()
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.requests.append(self.command)
+        self.close_connection = True
+
+    do_DELETE = do_POST
+
+    def log_message(self, *_):
+        pass
+
+
+def requests_through_haproxy(port, method, **headers):
+    """How often the servers get one request."""
+    SilentServer.requests.clear()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request(method, "/v2/models/fashion/streams/a/infer", b"" if method == "GET" else b"{}", headers)
+    expect(connection.getresponse().status, 502, f"{method} {headers}")
+    return len(SilentServer.requests)
+
+
+@check
+def the_balancer_repeats_only_what_counts_once():
+    if not shutil.which("haproxy"):
+        return print("skipped, as haproxy is not there: the balancer")
+    servers = [http.server.ThreadingHTTPServer(("127.0.0.1", free_port()), SilentServer) for _ in range(3)]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = free_port()
+    with open(f"{ROOT}/deploy/haproxy/haproxy.cfg") as file:
+        text = file.read()
+    for old, new in zip((8000, 8001, 8002, 8003), [port] + [server.server_port for server in servers]):
+        text = text.replace(f"127.0.0.1:{old}\n", f"127.0.0.1:{new} \n")
+    with open("haproxy.cfg", "w") as file:
+        file.write(text)
+    haproxy = subprocess.Popen(["haproxy", "-db", "-f", "haproxy.cfg"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for_port(port)
+        expect(requests_through_haproxy(port, "POST"), 1, "without a seq")
+        assert requests_through_haproxy(port, "POST", **{"Sotta-Seq": "3"}) > 1, "with a seq"
+        assert requests_through_haproxy(port, "GET") > 1, "GET"
+        expect(requests_through_haproxy(port, "DELETE"), 1, "DELETE")
+    finally:
+        haproxy.kill()
+        haproxy.wait()
+        for server in servers:
+            server.shutdown()
+            server.server_close()
 
 
 @check

@@ -238,7 +238,8 @@ def infer_message(stream, seq):
         "inputs": [{"name": "images", "datatype": "UINT8", "shape": [count, 1, SIDE, SIDE],
                     "parameters": {"binary_data_size": len(pixels)}}],
         "outputs": [{"name": "logits", "parameters": {"binary_data": True}}]}).encode()
-    return text + pixels, {"Inference-Header-Content-Length": str(len(text)), "Sotta-Stream": stream.encode().decode("latin-1")}
+    return text + pixels, {"Inference-Header-Content-Length": str(len(text)), "Sotta-Stream": stream.encode().decode("latin-1"),
+                           "Sotta-Seq": str(seq)}
 
 
 def read_answer(headers, body):

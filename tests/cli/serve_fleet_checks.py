@@ -302,6 +302,47 @@ def the_operators_command_shows_and_changes_streams():
     assert done.returncode in (1, 2) and done.stderr.count("\n") == 1, f"{done.returncode} {done.stderr}"
 
 
+class StrangeServer(http.server.BaseHTTPRequestHandler):
+    """Answers with 200 and a body for each path, another one for all the rest."""
+    bodies = {}
+
+    def do_GET(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.bodies.get(self.path.partition("?")[0], self.bodies.get("")).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@check
+def the_operators_command_trusts_no_answer():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", free_port()), StrangeServer)
+    server.port = server.server_port
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    models, path = "/v2/repository/index", "/v2/models/m/streams"
+    for bodies in [{"": "{}"}, {"": "[1]"}, {"": "[]"}, {"": "no JSON"}, {"": '[{"name":""}]'}, {"": '[{"name":3}]'},
+                   *({models: '[{"name":"m"}]', path: body} for body in (
+                       "{}", "[1]", '{"streams":3}', '{"streams":[3]}', '{"streams":[{"name":3}]}', '{"streams":[],"next":3}',
+                       '{"streams":[],"next":"a"}', '{"streams":[{"name":"a","next_seq":"b"}]}', '{"streams":[{"next_seq":1.5}]}'))]:
+        StrangeServer.bodies = bodies
+        said = streams(server, "list", code=2)
+        assert "is this a `sotta serve`?" in said, f"{bodies}: {said}"
+    StrangeServer.bodies = {path: '{"streams":[{"name":"a","next_seq":5000000000}]}', path + "/a/state": "no state"}
+    assert " 5000000000 " in streams(server, "list", "--model", "m")
+    said = streams(server, "export", "a", "--model", "m", "--out", "strange", code=2)
+    assert "the server's answer" in said and not os.path.exists("strange"), said
+    server.shutdown()
+    server.server_close()
+    done = subprocess.run([SOTTA, "streams", "list", "--server", "https://127.0.0.1:1"], capture_output=True, text=True)
+    assert done.returncode == 2 and "speaks no TLS" in done.stderr, done.stderr
+
+
 @check
 def the_operators_command_brings_a_token():
     token = subprocess.run([SOTTA, "token", "keeper", "--scope", "infer"], capture_output=True, text=True)
@@ -317,7 +358,10 @@ def the_operators_command_brings_a_token():
         assert "a " in streams(server, "list", "--token-file", "token")
         assert "token" in streams(server, "list", code=2)
         streams(server, "freeze", "a", "--token-file", "token", code=2)  # needs control
-        assert "first line" in streams(server, "list", "--token-file", "absent", code=2)
+        assert "absent: there is no such file" in streams(server, "list", "--token-file", "absent", code=2)
+        with open("empty", "w"):
+            pass
+        assert "first line" in streams(server, "list", "--token-file", "empty", code=2)
 
 
 @needs_redis

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "sotta/core/error.h"
+#include "sotta/data/safetensors.h"
 
 #include "commands.h"
 #include "core/atomic_file.h"
@@ -47,17 +49,32 @@ void check_flags(const StreamsFlags& flags) {
   require(!flags.as_json || lists, "--json", "expected it with list alone");
 }
 
-// The server, asked with the token.
+ServerAddress read_address(const std::string& url) {
+  require(url.rfind("https://", 0) != 0, "--server",
+          "expected http://HOST:PORT, as this command speaks no TLS: a proxy "
+          "such as stunnel does");
+  return parse_server_address(url, "--server");
+}
+
+std::string read_token(const std::string& file) {
+  if (file.empty()) return "";
+  if (!std::filesystem::exists(file))
+    fail(ErrorKind::kNotFound, file, "there is no such file");
+  std::ifstream in(file);
+  if (!in.is_open()) fail(ErrorKind::kIo, file, "cannot be read");
+  std::string token;
+  require(std::getline(in, token) && !token.empty(), file,
+          "expected a token in its first line");
+  return token;
+}
+
+// The server, asked with the token. Whatever it answers with is not trusted.
 class Operator {
  public:
   explicit Operator(const StreamsFlags& flags)
       : flags_(flags),
-        address_(parse_server_address(flags.server, "--server")) {
-    if (flags.token_file.empty()) return;
-    std::ifstream in(flags.token_file);
-    require(std::getline(in, token_) && !token_.empty(), flags.token_file,
-            "expected a token in its first line");
-  }
+        address_(read_address(flags.server)),
+        token_(read_token(flags.token_file)) {}
 
   // The body of an answer. Throws Error with what the server says.
   std::string ask(const std::string& method, const std::string& path,
@@ -72,11 +89,12 @@ class Operator {
     }
     if (response.status == 200) return response.body;
     const json answer = json::parse(response.body, nullptr, false);
+    const bool says_why = answer.is_object() && answer.contains("error") &&
+                          answer["error"].is_string();
     fail(response.status >= 500 ? ErrorKind::kIo : ErrorKind::kInvalid,
          flags_.server,
-         answer.is_object() && answer.contains("error")
-             ? answer["error"].get<std::string>()
-             : "answered with status " + std::to_string(response.status));
+         says_why ? answer["error"].get<std::string>()
+                  : "answered with status " + std::to_string(response.status));
   }
 
   // The one that was asked for, or the only one there is.
@@ -84,24 +102,47 @@ class Operator {
     std::string model = flags_.model;
     if (model.empty()) {
       const json models = parse(ask("POST", "/v2/repository/index"));
-      require(models.is_array() && models.size() == 1, "--model",
+      expect(models.is_array() && !models.empty(), "a list of models");
+      require(models.size() == 1, "--model",
               "expected it, as the server has several models");
-      model = models[0].value("name", "");
+      model = text_of(models[0], "name");
+      expect(!model.empty(), "a list of models");
     }
     return "/v2/models/" + escape_name(model) + "/streams";
   }
 
   json parse(const std::string& text) const {
     json document = json::parse(text, nullptr, false);
-    if (document.is_discarded())
-      fail(ErrorKind::kBadFormat, flags_.server, "answered with no JSON");
+    expect(!document.is_discarded(), "JSON");
     return document;
+  }
+
+  // Throws Error that it answered with something else.
+  void expect(bool condition, const std::string& what) const {
+    if (!condition)
+      fail(ErrorKind::kBadFormat, flags_.server,
+           "expected " + what + " for an answer; is this a `sotta serve`?");
+  }
+
+  // A field of an object, or what stands for one that is not there.
+  std::string text_of(const json& object, const char* name) const {
+    expect(object.is_object(), "an object with \"" + std::string(name) + "\"");
+    if (!object.contains(name)) return "";
+    expect(object[name].is_string(), "a text as \"" + std::string(name) + "\"");
+    return object[name].get<std::string>();
+  }
+  int64_t integer_of(const json& object, const char* name) const {
+    expect(object.is_object(), "an object with \"" + std::string(name) + "\"");
+    if (!object.contains(name)) return 0;
+    expect(object[name].is_number_integer(),
+           "an integer as \"" + std::string(name) + "\"");
+    return object[name].get<int64_t>();
   }
 
  private:
   const StreamsFlags& flags_;
   const ServerAddress address_;
-  std::string token_;
+  const std::string token_;
 };
 
 std::vector<json> list_all(const Operator& server, const std::string& path) {
@@ -111,22 +152,38 @@ std::vector<json> list_all(const Operator& server, const std::string& path) {
     const json page = server.parse(server.ask(
         "GET",
         path + "?limit=1000" + (after.empty() ? "" : "&after=" + after)));
-    for (const json& stream : page.at("streams"))
+    const bool is_list = page.is_object() && page.contains("streams") &&
+                         page["streams"].is_array();
+    server.expect(is_list, "a list of streams");
+    for (const json& stream : page["streams"])
       all.push_back(stream);
+    const std::string next = escape_name(server.text_of(page, "next"));
     if (!page.contains("next")) return all;
-    after = escape_name(page["next"].get<std::string>());
+    server.expect(next != after, "another page of streams");
+    after = next;
   }
 }
 
-void print_list(const std::vector<json>& streams) {
+void print_list(const Operator& server, const std::vector<json>& streams) {
   std::printf("%-32s %10s %10s  %-24s %s\n", "stream", "next", "durable",
               "server", "frozen");
   for (const json& stream : streams)
     std::printf(
-        "%-32s %10lld %10lld  %-24s %s\n", stream.value("name", "").c_str(),
-        static_cast<long long>(stream.value("next_seq", 0)),
-        static_cast<long long>(stream.value("durable_seq", 0)),
-        stream.value("server", "").c_str(), stream.value("frozen", "").c_str());
+        "%-32s %10lld %10lld  %-24s %s\n",
+        server.text_of(stream, "name").c_str(),
+        static_cast<long long>(server.integer_of(stream, "next_seq")),
+        static_cast<long long>(server.integer_of(stream, "durable_seq")),
+        server.text_of(stream, "server").c_str(),
+        server.text_of(stream, "frozen").c_str());
+}
+
+void export_state(const Operator& server, const std::string& path,
+                  const std::string& file) {
+  const std::string bytes = server.ask("GET", path);
+  parse_safetensors(reinterpret_cast<const std::byte*>(bytes.data()),
+                    bytes.size(), "the server's answer");
+  ::umask(077);  // it holds images
+  replace_file(file, bytes);
 }
 
 void run(const StreamsFlags& flags) {
@@ -136,16 +193,14 @@ void run(const StreamsFlags& flags) {
   const std::string path = server.streams_path();
   if (flags.action == "list") {
     const auto streams = list_all(server, path);
-    if (!flags.as_json) return print_list(streams);
+    if (!flags.as_json) return print_list(server, streams);
     for (const json& stream : streams)
       std::printf("%s\n", stream.dump().c_str());
     return;
   }
   const std::string one = path + "/" + escape_name(flags.stream);
-  if (flags.action == "export") {
-    ::umask(077);  // it holds images
-    return replace_file(flags.out, server.ask("GET", one + "/state"));
-  }
+  if (flags.action == "export")
+    return export_state(server, one + "/state", flags.out);
   const std::string answer = flags.action == "show" ? server.ask("GET", one)
                              : flags.to
                                  ? server.ask("POST", one + "/rollback",

@@ -144,12 +144,16 @@ CellClaims::Answer StoreClaims::claim(const std::string& identity) {
   return is_failed(owner) ? Answer::kFailed : Answer::kTaken;
 }
 
+// Whoever else is at it by now: the record is there.
 void StoreClaims::finish(const std::string& identity) {
   store_->set(cell_key(identity), kDone);
 }
 
+// Only while it is ours. Taken for dead, this process may come after another
+// that has recorded the cell, or is at it: their outcome counts.
 void StoreClaims::mark_failed(const std::string& identity) {
-  store_->set(cell_key(identity), kFailed + std::to_string(start_));
+  store_->compare_set(cell_key(identity), mine_,
+                      kFailed + std::to_string(start_));
 }
 
 void StoreClaims::release(const std::string& identity) {

@@ -109,6 +109,41 @@ TEST_F(StoreClaimsTest, TheCellOfADeadRankIsTakenOverOnce) {
   EXPECT_EQ(two.claim("a"), Answer::kTaken);
 }
 
+TEST_F(StoreClaimsTest, AFailureAfterATakeoverChangesNothing) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  one.beat();
+  one.claim("a");
+  zero.claim("a");
+  now_ += 11;
+  ASSERT_EQ(zero.claim("a"), Answer::kMine);
+  zero.beat();
+
+  one.mark_failed("a");
+  EXPECT_EQ(one.claim("a"), Answer::kTaken);
+  zero.finish("a");
+  one.mark_failed("a");
+
+  EXPECT_EQ(rank(2).claim("a"), Answer::kDone);
+  EXPECT_EQ(rank(1, "second").claim("a"), Answer::kDone);
+}
+
+TEST_F(StoreClaimsTest, ARecordAfterATakeoverCounts) {
+  auto zero = rank(0);
+  auto one = rank(1);
+  one.beat();
+  one.claim("a");
+  zero.claim("a");
+  now_ += 11;
+  ASSERT_EQ(zero.claim("a"), Answer::kMine);
+
+  one.finish("a");
+  zero.mark_failed("a");
+  zero.release("a");
+
+  EXPECT_EQ(rank(2).claim("a"), Answer::kDone);
+}
+
 TEST_F(StoreClaimsTest, ALivingRankKeepsItsCellHoweverLong) {
   auto zero = rank(0);
   auto one = rank(1);

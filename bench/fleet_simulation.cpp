@@ -3,11 +3,15 @@
 //
 //   fleet_simulation TIMES [NAME=VALUE...]
 //
-// Streams send one image each, at random moments; every --window images there
+// Streams send one image each, at random moments; every window=64 images there
 // is an update and a snapshot goes to the one Redis, in which all servers
-// queue. Servers fail at random, their streams wait for the lease to lapse and
-// are loaded by others. Prints one row: what streams saw, and how busy servers,
-// Redis and its network were.
+// queue. A server has resident=256 streams in memory (--max-resident) and
+// renews their leases every third of lease=4 seconds, 256 in one go; a request
+// for another stream first saves the one that was used least recently, then
+// claims and loads its own. Servers fail at random, their streams wait for the
+// lease to lapse and are loaded by others. Prints one row: what streams saw,
+// how busy servers, Redis and its network were, and how many renewals came too
+// late to keep a lease.
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <list>
 #include <map>
 #include <queue>
 #include <sstream>
@@ -28,24 +33,62 @@ namespace {
 
 using sotta::Rng;
 
-struct Options {
-  std::map<std::string, double> values = {
-      {"servers", 10}, {"streams", 10000}, {"images_per_second", 0.1},
-      {"window", 64},  {"workers", 2},     {"seconds", 60},
-      {"lease", 4},    {"failures", 0},  // of a server, per hour
-      {"restart", 10}, {"redis_gbit", 10}, {"seed", 1}};
+struct Option {
+  double value, least, most;
+  bool is_whole = true;
+};
 
-  double operator[](const std::string& name) const { return values.at(name); }
+struct Options {
+  std::map<std::string, Option> all = {
+      {"servers", {10, 1, 1e5}},
+      {"streams", {10000, 1, 1e8}},
+      {"images_per_second", {0.1, 1e-6, 1e6, false}},
+      {"window", {64, 1, 4096}},
+      {"resident", {256, 1, 1e8}},
+      {"workers", {2, 1, 1024}},
+      {"seconds", {60, 1, 1e6, false}},
+      {"lease", {4, 1, 3600, false}},
+      {"failures", {0, 0, 3600, false}},  // of a server, per hour
+      {"restart", {10, 0, 1e6, false}},
+      {"redis_gbit", {10, 1e-3, 1e6, false}},
+      {"seed", {1, 0, 1e9}}};
+
+  double operator[](const std::string& name) const {
+    return all.at(name).value;
+  }
 
   void read(int argc, char** argv) {
     for (int i = 2; i < argc; ++i) {
       const std::string word = argv[i];
       const size_t equals = word.find('=');
-      sotta::require(equals != std::string::npos &&
-                         values.count(word.substr(0, equals)) > 0,
-                     word, "expected NAME=VALUE");
-      values[word.substr(0, equals)] = std::atof(word.c_str() + equals + 1);
+      const auto found = all.find(word.substr(0, equals));
+      sotta::require(equals != std::string::npos && found != all.end(), word,
+                     "expected NAME=VALUE with one of the names " + names());
+      set(found->first, found->second, word.substr(equals + 1));
     }
+  }
+
+ private:
+  static void set(const std::string& name, Option& option,
+                  const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool is_number = !text.empty() && *end == '\0';
+    char range[100];
+    std::snprintf(range, sizeof range,
+                  "expected a %snumber from %g to %g, got ",
+                  option.is_whole ? "whole " : "", option.least, option.most);
+    sotta::require(is_number && value >= option.least && value <= option.most &&
+                       (!option.is_whole || value == std::floor(value)),
+                   name, range + text);
+    option.value = value;
+  }
+
+  std::string names() const {
+    std::string joined;
+    for (const auto& [name, option] : all)
+      joined += (joined.empty() ? "" : ", ") + name;
+    return joined;
   }
 };
 
@@ -63,16 +106,17 @@ struct Times {
       for (double number = 0; words >> number;)
         samples[name].push_back(number);
     }
-    for (const char* name : {"answer", "update", "redis_claim", "redis_load",
-                             "redis_save", "snapshot_bytes"})
+    for (const char* name :
+         {"answer", "update", "reload", "redis_claim", "redis_load",
+          "redis_save", "redis_renew", "snapshot_bytes", "renew_bytes"})
       sotta::require(samples.count(name) > 0, file,
                      std::string("expected ") + name);
   }
 
   double draw(const char* name, Rng& rng) const {
-    const auto& all = samples.at(name);
-    return all[static_cast<size_t>(
-        rng.below(static_cast<int64_t>(all.size())))];
+    const auto& samples_of_name = samples.at(name);
+    return samples_of_name[static_cast<size_t>(
+        rng.below(static_cast<int64_t>(samples_of_name.size())))];
   }
 };
 
@@ -92,8 +136,19 @@ struct Station {
 };
 
 struct Stream {
-  int32_t server = -1;  // who has it; -1: nobody
-  uint8_t images = 0;   // of the window
+  int32_t server = -1;  // who has it, or had it last
+  int32_t images = 0;   // of the window
+  bool is_resident = false;
+  std::list<uint32_t>::iterator place;  // in Server::resident
+};
+
+struct Server {
+  explicit Server(int workers) : work(workers) {}
+
+  Station work;
+  double back_at = 0, lapsed_at = 0;  // after a failure
+  std::list<uint32_t> resident;       // streams, the last used first
+  std::vector<double> renewed_at;     // each batch of their leases
 };
 
 class Simulation {
@@ -104,14 +159,15 @@ class Simulation {
         rng_(static_cast<uint64_t>(options["seed"])),
         streams_(static_cast<size_t>(options["streams"])),
         servers_(static_cast<size_t>(options["servers"]),
-                 Station(static_cast<int>(options["workers"]))),
-        back_at_(servers_.size(), 0),
-        lapsed_at_(servers_.size(), 0) {
+                 Server(static_cast<int>(options["workers"]))) {
     const auto window = static_cast<int64_t>(options["window"]);
     for (size_t i = 0; i < streams_.size(); ++i) {
       streams_[i].server = static_cast<int32_t>(i % servers_.size());
-      streams_[i].images = static_cast<uint8_t>(rng_.below(window));
+      streams_[i].images = static_cast<int32_t>(rng_.below(window));
+      if (has_room(servers_[i % servers_.size()])) enter(i);
     }
+    for (size_t i = 0; i < servers_.size(); ++i)
+      later_.push({interval() * rng_.uniform(), Later::kRenewal, i});
   }
 
   void run() {
@@ -125,10 +181,11 @@ class Simulation {
         fail(next_failure);
       while (!later_.empty() && later_.top().time < time)
         go_on();
-      const auto stream = static_cast<size_t>(
-          rng_.below(static_cast<int64_t>(streams_.size())));
-      request(time, time, stream);
+      request(time, time,
+              static_cast<size_t>(
+                  rng_.below(static_cast<int64_t>(streams_.size()))));
     }
+    ended_ = true;
     while (!later_.empty())
       go_on();
   }
@@ -142,101 +199,192 @@ class Simulation {
                        share * static_cast<double>(latencies_.size() - 1))];
     };
     double busy = 0;
-    for (const Station& server : servers_)
-      busy += server.busy;
+    for (const Server& server : servers_)
+      busy += server.work.busy;
     const double seconds = options_["seconds"];
     std::printf(
-        "servers %.0f streams %.0f images/s %.0f | p50 %.1f ms p99 %.1f ms "
-        "worst %.2f s | servers busy %.0f%% redis busy %.0f%% network %.0f%% "
-        "writes/s %.0f MB/s %.0f | failures %ld moved %ld\n",
-        options_["servers"], options_["streams"],
-        static_cast<double>(latencies_.size()) / seconds, 1e3 * quantile(0.5),
-        1e3 * quantile(0.99), quantile(1),
+        "servers %.0f streams %.0f resident %.0f lease %g images/s %.0f | p50 "
+        "%.1f ms p99 %.1f ms worst %.2f s | servers busy %.0f%% redis busy "
+        "%.0f%% network %.0f%% MB/s %.0f | saves/s %.0f loads/s %.0f "
+        "renewals/s %.0f late %ld | failures %ld moved %ld\n",
+        options_["servers"], options_["streams"], options_["resident"],
+        options_["lease"], static_cast<double>(latencies_.size()) / seconds,
+        1e3 * quantile(0.5), 1e3 * quantile(0.99), quantile(1),
         100 * busy / (seconds * options_["servers"] * options_["workers"]),
         100 * redis_.busy / seconds, 100 * network_.busy / seconds,
-        static_cast<double>(writes_) / seconds, bytes_ / seconds / 1e6,
-        failures_, moved_);
+        bytes_ / seconds / 1e6, static_cast<double>(saves_) / seconds,
+        static_cast<double>(loads_) / seconds,
+        static_cast<double>(renewals_) / seconds, late_, failures_, moved_);
   }
 
  private:
-  double wait(double rate) { return -std::log(1 - rng_.uniform()) / rate; }
-
-  // Its leases lapse after a time that depends on when they were renewed.
-  void fail(double time) {
-    const auto server =
-        static_cast<size_t>(rng_.below(static_cast<int64_t>(servers_.size())));
-    back_at_[server] = time + options_["restart"];
-    lapsed_at_[server] = time + options_["lease"] * rng_.uniform(2. / 3, 1);
-    for (double& free : servers_[server].free_at)
-      free = back_at_[server];
-    ++failures_;
-  }
+  static constexpr int64_t kBatch = 256;  // leases renewed in one go
 
   // What is not done yet, in the order of time: stations serve who comes first.
   struct Later {
+    enum Kind { kRequest, kSave, kRenewal };
     double time;
-    double arrival;  // of a request that waits for a lease; below 0: a save
-    size_t stream;
+    Kind kind;
+    size_t index;  // of the stream, or of the server that renews its leases
+    double arrival = 0;  // of the request
+    int64_t done = 0;    // leases renewed in this round
     bool operator<(const Later& other) const { return time > other.time; }
   };
+
+  double wait(double rate) { return -std::log(1 - rng_.uniform()) / rate; }
+  double interval() const { return options_["lease"] / 3; }
+  bool has_room(const Server& server) const {
+    return static_cast<double>(server.resident.size()) < options_["resident"];
+  }
+
+  void enter(size_t index) {
+    Stream& stream = streams_[index];
+    auto& resident = servers_[static_cast<size_t>(stream.server)].resident;
+    resident.push_front(static_cast<uint32_t>(index));
+    stream.place = resident.begin();
+    stream.is_resident = true;
+  }
+
+  // Its leases lapse after a time that depends on when they were renewed.
+  void fail(double time) {
+    Server& server = servers_[static_cast<size_t>(
+        rng_.below(static_cast<int64_t>(servers_.size())))];
+    server.back_at = time + options_["restart"];
+    server.lapsed_at = time + options_["lease"] * rng_.uniform(2. / 3, 1);
+    for (double& free : server.work.free_at)
+      free = server.back_at;
+    for (const uint32_t index : server.resident) {
+      streams_[index].is_resident = false;
+      streams_[index].images = 0;  // clients send again what was not saved
+    }
+    server.resident.clear();
+    server.renewed_at.clear();
+    ++failures_;
+  }
 
   void go_on() {
     const Later next = later_.top();
     later_.pop();
-    if (next.arrival >= 0) return request(next.time, next.arrival, next.stream);
-    ++writes_;
-    transfer(redis_.serve(next.time, times_.draw("redis_save", rng_)));
+    if (next.kind == Later::kRequest)
+      request(next.time, next.arrival, next.index);
+    else if (next.kind == Later::kRenewal)
+      renew(next);
+    else
+      transfer(redis_.serve(next.time, draw_save()), 1);
+  }
+
+  // A batch of a server's leases; the next one when Redis has answered, the
+  // next round an interval after the last batch.
+  void renew(const Later& round) {
+    if (ended_) return;
+    Server& server = servers_[round.index];
+    const int64_t count = std::min(
+        kBatch, static_cast<int64_t>(server.resident.size()) - round.done);
+    if (count <= 0)
+      return later_.push(
+          {round.time + interval(), Later::kRenewal, round.index});
+    const auto number = static_cast<double>(count);
+    const double done =
+        redis_.serve(round.time, number * times_.draw("redis_renew", rng_));
+    const double bytes = number * times_.draw("renew_bytes", rng_);
+    bytes_ += bytes;
+    network_.serve(done, seconds_on_network(bytes));
+    renewals_ += count;
+    const auto batch = static_cast<size_t>(round.done / kBatch);
+    if (server.renewed_at.size() <= batch)
+      server.renewed_at.push_back(done);
+    else if (done - server.renewed_at[batch] > options_["lease"])
+      late_ += count;
+    server.renewed_at[batch] = done;
+    later_.push({done, Later::kRenewal, round.index, 0, round.done + count});
   }
 
   void request(double time, double arrival, size_t index) {
     Stream& stream = streams_[index];
-    auto server = static_cast<size_t>(stream.server);
-    double begin = time;
-    if (back_at_[server] > time) {
-      if (lapsed_at_[server] > time)
-        return later_.push({lapsed_at_[server], arrival, index});
-      begin = move(stream, time, server);
+    const Server& last = servers_[static_cast<size_t>(stream.server)];
+    if (last.back_at > time) {
+      if (last.lapsed_at > time)
+        return later_.push({last.lapsed_at, Later::kRequest, index, arrival});
+      move(stream, time);
     }
-    const double done =
-        servers_[server].serve(begin, times_.draw("answer", rng_));
+    Server& server = servers_[static_cast<size_t>(stream.server)];
+    double begin = time, work = times_.draw("answer", rng_);
+    if (stream.is_resident) {
+      server.resident.splice(server.resident.begin(), server.resident,
+                             stream.place);
+    } else {
+      begin = load(index, server, time);
+      work += times_.draw("reload", rng_);
+    }
+    const double done = server.work.serve(begin, work);
     latencies_.push_back(static_cast<float>(done - arrival));
     if (++stream.images < options_["window"]) return;
     stream.images = 0;
-    const double updated =
-        servers_[server].serve(done, times_.draw("update", rng_));
-    later_.push({updated, -1, index});
+    later_.push({server.work.serve(done, times_.draw("update", rng_)),
+                 Later::kSave, index});
   }
 
-  // To any server that runs.
-  double move(Stream& stream, double time, size_t& server) {
-    do {
+  // To any server that runs, or the one that does so first.
+  void move(Stream& stream, double time) {
+    size_t server = 0;
+    for (int tries = 0; tries < 100; ++tries) {
       server = static_cast<size_t>(
           rng_.below(static_cast<int64_t>(servers_.size())));
-    } while (back_at_[server] > time && servers_.size() > 1);
+      if (servers_[server].back_at <= time) break;
+    }
+    if (servers_[server].back_at > time)
+      server = static_cast<size_t>(
+          std::min_element(servers_.begin(), servers_.end(),
+                           [](const Server& a, const Server& b) {
+                             return a.back_at < b.back_at;
+                           }) -
+          servers_.begin());
     stream.server = static_cast<int32_t>(server);
-    stream.images = 0;  // clients send again what was not saved
     ++moved_;
-    const double claimed = redis_.serve(time, times_.draw("redis_claim", rng_));
-    return transfer(redis_.serve(claimed, times_.draw("redis_load", rng_)));
   }
 
-  double transfer(double time) {
-    const double bytes = times_.draw("snapshot_bytes", rng_);
+  // When the stream is in the server's memory, by way of Redis.
+  double load(size_t index, Server& server, double time) {
+    double work =
+        times_.draw("redis_claim", rng_) + times_.draw("redis_load", rng_);
+    int snapshots = 1;
+    if (!has_room(server)) {
+      streams_[server.resident.back()].is_resident = false;
+      server.resident.pop_back();
+      work += draw_save();
+      ++snapshots;
+    }
+    enter(index);
+    ++loads_;
+    return transfer(redis_.serve(time, work), snapshots);
+  }
+
+  double draw_save() {
+    ++saves_;
+    return times_.draw("redis_save", rng_);
+  }
+
+  double transfer(double time, int snapshots) {
+    const double bytes = snapshots * times_.draw("snapshot_bytes", rng_);
     bytes_ += bytes;
-    return network_.serve(time, bytes * 8 / (options_["redis_gbit"] * 1e9));
+    return network_.serve(time, seconds_on_network(bytes));
+  }
+  double seconds_on_network(double bytes) const {
+    return bytes * 8 / (options_["redis_gbit"] * 1e9);
   }
 
   const Options& options_;
   const Times& times_;
   Rng rng_;
   std::vector<Stream> streams_;
-  std::vector<Station> servers_;
-  std::vector<double> back_at_, lapsed_at_;
+  std::vector<Server> servers_;
   Station redis_{1}, network_{1};
   std::priority_queue<Later> later_;
   std::vector<float> latencies_;
-  long failures_ = 0, moved_ = 0, writes_ = 0;
+  long failures_ = 0, moved_ = 0, saves_ = 0, loads_ = 0, renewals_ = 0,
+       late_ = 0;
   double bytes_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace

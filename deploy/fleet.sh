@@ -36,10 +36,12 @@ with_ports() {
 trap finish EXIT
 trap 'exit 0' INT TERM
 
-redis-server --port "$redis_port" --bind 127.0.0.1 --dir "$state/redis" --save '' --appendonly yes >"$state/redis.log" &
+# Ctrl-C goes to all processes of the terminal's session. These two have others: servers save to
+# Redis when they end, and what they answer goes through HAProxy.
+setsid redis-server --port "$redis_port" --bind 127.0.0.1 --dir "$state/redis" --save '' --appendonly yes >"$state/redis.log" &
 started+=($!)
 with_ports "$root/deploy/haproxy/haproxy.cfg" >"$state/haproxy.cfg"
-haproxy -db -f "$state/haproxy.cfg" >"$state/haproxy.log" 2>&1 &
+setsid haproxy -db -f "$state/haproxy.cfg" >"$state/haproxy.log" 2>&1 &
 started+=($!)
 until (exec 3<>"/dev/tcp/127.0.0.1/$redis_port") 2>/dev/null; do sleep 0.1; done
 if command -v prometheus >/dev/null; then

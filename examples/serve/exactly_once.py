@@ -65,17 +65,21 @@ while True:
         sent += 1
         if answer is None:
             seq = expected_next()
-        elif answer[0] == 409:
+        elif answer[0] == 409 and "next_seq" in answer[1]:
             seq = answer[1]["next_seq"]
         elif answer[0] == 200:
-            seq = answer[1]["parameters"]["next_seq"]
-            durable = answer[1]["parameters"]["durable_seq"]
+            parameters = answer[1]["parameters"]
+            if parameters["next_seq"] <= seq:  # answered and not counted: its disk is full, or it learns nothing
+                time.sleep(1)
+            seq, durable = parameters["next_seq"], parameters["durable_seq"]
             kept = {number: images for number, images in kept.items() if number >= durable}
         else:
             sys.exit(f"request {seq}: {answer[1]['error']}")
     # All are answered; done once they are saved, too.
     saved = ask("/snapshot", b"{}")
-    if saved and saved[0] == 200 and saved[1]["durable_seq"] >= int(REQUESTS):
+    if saved and saved[0] != 200:
+        sys.exit(f"snapshot: {saved[1]['error']}")
+    if saved and saved[1]["durable_seq"] >= int(REQUESTS):
         break
     seq = expected_next()
 print(f"{REQUESTS} requests learnt from once each, {sent} sent")

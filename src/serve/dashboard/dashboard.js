@@ -263,6 +263,7 @@ function confirm(name, snapshots = [], chosen = undefined) {
 
 async function control(name) {
   const path = streamPath(state.model, state.stream);
+  at("done").textContent = ""; // of the command before
   try {
     let options = {};
     if (name === "rollback") {

@@ -52,7 +52,7 @@ if command -v prometheus >/dev/null; then
 fi
 for port in $((first + 1)) $((first + 2)) $((first + 3)); do
   "$program" serve --listen "127.0.0.1:$port" --advertise "http://127.0.0.1:$port" \
-    --state "redis://127.0.0.1:$redis_port/0" >"$state/server$port.log" 2>&1 &
+    --state "redis://127.0.0.1:$redis_port/0" --drain-seconds 2 >"$state/server$port.log" 2>&1 &
   started+=($!)
 done
 echo "fleet: http://127.0.0.1:$first, logs in $state; Ctrl-C ends it"

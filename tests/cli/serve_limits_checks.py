@@ -126,8 +126,30 @@ def without_descriptors_it_waits_and_goes_on():
 
 
 @check
+def while_it_drains_it_is_not_ready_and_answers():
+    server = Server("--drain-seconds", "600", state="drain")
+    server.process.terminate()
+    while (ready := server.client().ask("GET", "/v2/health/ready")).status == 200:
+        pass
+    expect((ready.status, "is shutting down" in ready.json["error"]), (503, True), "readiness")
+    expect(server.client().stream("a", 0, draw_images(2, 1)).status, 200, "a new connection")
+    idle = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    late = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    late.sendall(b"POST /v2/models/fashion/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 70002\r\n"
+                 b"Expect: 100-continue\r\n\r\n")
+    assert late.recv(100).startswith(b"HTTP/1.1 100 "), "a body is read"
+    server.process.terminate()  # the second signal ends the grace period
+    late.sendall(b" " * 70000)
+    expect(idle.recv(100), b"", "a connection that waits is closed")
+    expect(server.client().ask("GET", "/v2/health/ready").status, 503, "readiness to the end")
+    late.sendall(b"{}")
+    assert late.recv(100).startswith(b"HTTP/1.1 400 "), "a request whose body arrived meanwhile"
+    server.end()
+
+
+@check
 def wrong_limits_are_refused():
-    for flags in ["--log", "xml"], ["--max-state-mb", "-1"], ["--max-connections", "0"], ["--max-body-mb", "0"]:
+    for flags in ["--log", "xml"], ["--max-state-mb", "-1"], ["--max-connections", "0"], ["--max-body-mb", "0"], ["--drain-seconds", "-1"]:
         sentence = refusal("--state", "refused", "--model", f"fashion={MODEL}", *flags)
         assert flags[0] in sentence, f"{flags}: {sentence}"
 

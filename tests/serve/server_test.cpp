@@ -1,49 +1,67 @@
 #include "serve/http/server.h"
 
 #include <atomic>
+#include <csignal>
 #include <future>
 #include <stdexcept>
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sotta/core/error.h"
 
+#include "tests/serve/loopback_socket.h"
 #include "tests/serve/small_service.h"
 
 namespace sotta {
 namespace {
 
+using testing::LoopbackSocket;
 using testing::small_model;
 using testing::SmallService;
 
-// A connection that has sent a request, and does not wait for the answer.
-class Asked {
- public:
-  Asked(const std::string& address, const std::string& target)
-      : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in to = {};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    to.sin_port = htons(static_cast<uint16_t>(
-        std::stoi(address.substr(address.rfind(':') + 1))));
-    const std::string text =
-        "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    EXPECT_EQ(
-        ::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to),
-        0);
-    EXPECT_EQ(::write(socket_, text.data(), text.size()),
-              static_cast<ssize_t>(text.size()));
+std::string get(const std::string& target, const std::string& more = "") {
+  return "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + more + "\r\n";
+}
+
+// A server that runs until it gets a signal; none in a build without Beast.
+class RunningServer : public ::testing::Test {
+ protected:
+  void start(ServerOptions options = {}) {
+    options.listen = "127.0.0.1:0";
+    try {
+      server_ = std::make_unique<HttpServer>(options, *small.service);
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+    address = server_->address();
+    running = std::async(std::launch::async, [this] { server_->run(); });
   }
-  ~Asked() { ::close(socket_); }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
+
+  std::string ask(const std::string& text) const {
+    const LoopbackSocket connection(address);
+    connection.send(text);
+    return connection.read_all();
+  }
+
+  static void send_signal(int number) { ::kill(::getpid(), number); }
+
+  void TearDown() override {
+    if (running.valid()) {
+      send_signal(SIGTERM);
+      running.get();
+    }
+  }
+
+  SmallService small;
+  std::string address;
+  std::future<void> running;
 
  private:
-  int socket_;
+  std::unique_ptr<HttpServer> server_;
 };
+
+const std::string kClose = "Connection: close\r\n";
 
 TEST(HttpServer, WhereItThrowsItsServiceAnswersNobodyAnyMore) {
   std::promise<void> opened;
@@ -70,13 +88,63 @@ TEST(HttpServer, WhereItThrowsItsServiceAnswersNobodyAnyMore) {
   }
   auto running = std::async(std::launch::async, [&] { server->run(); });
 
-  const Asked waits_for_a_worker(server->address(), "/v2/models/m/streams/a");
+  const LoopbackSocket waits_for_a_worker(server->address());
+  waits_for_a_worker.send(get("/v2/models/m/streams/a"));
   broken = true;
-  const Asked breaks_it(server->address(), "/v2");
+  const LoopbackSocket breaks_it(server->address());
+  breaks_it.send(get("/v2"));
 
   EXPECT_THROW(running.get(), std::runtime_error);
   server.reset();
   EXPECT_EQ(small.send("GET", "/v2/health/ready").status, 503);
+}
+
+TEST_F(RunningServer, ABodyThatArrivesThroughSigtermIsAnswered) {
+  start();
+  if (IsSkipped()) return;
+  auto [json, pixels] = SmallService::infer_body(0, 3, R"("sequence_id":"a")");
+  json += std::string(80000, ' ');
+  const LoopbackSocket idle(address), arriving(address);
+  idle.send(get("/v2/health/live"));
+  idle.read_until("true}");
+  arriving.send(
+      "POST /v2/models/m/infer HTTP/1.1\r\nHost: localhost\r\n"
+      "Inference-Header-Content-Length: " +
+      std::to_string(json.size()) +
+      "\r\nContent-Length: " + std::to_string(json.size() + pixels.size()) +
+      "\r\nExpect: 100-continue\r\n\r\n");
+  arriving.read_until("\r\n\r\n");
+  arriving.send(json);
+
+  send_signal(SIGTERM);
+  EXPECT_EQ(idle.read_all(), "");  // closed, so that it has stopped
+  EXPECT_EQ(small.send("GET", "/v2/health/ready").status, 503);
+  arriving.send(pixels);
+
+  const std::string answer = arriving.read_all();
+  EXPECT_EQ(answer.substr(0, 15), "HTTP/1.1 200 OK");
+  EXPECT_NE(answer.find("Connection: close"), answer.npos);
+  running.get();
+}
+
+TEST_F(RunningServer, WhileItDrainsItIsNotReadyAndAnswers) {
+  ServerOptions options;
+  options.drain_seconds = 3600;
+  start(options);
+  if (IsSkipped()) return;
+  EXPECT_NE(ask(get("/v2/health/ready", kClose)).find(" 200 "),
+            std::string::npos);
+
+  send_signal(SIGTERM);
+  std::string ready;
+  for (int i = 0; i < 1000 && ready.find(" 503 ") == std::string::npos; ++i)
+    ready = ask(get("/v2/health/ready", kClose));
+  EXPECT_NE(ready.find("is shutting down"), ready.npos);
+  // Connections close with their answer.
+  EXPECT_NE(ask(get("/v2/health/live")).find(" 200 "), std::string::npos);
+
+  send_signal(SIGTERM);  // ends it now
+  running.get();
 }
 
 }  // namespace

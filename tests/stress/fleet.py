@@ -165,7 +165,7 @@ class Server:
         self.process = Process(
             [self.program, "serve", "--model", f"fashion={ROOT}/models/fashion_resnet8.safetensors", "--listen", address,
              "--state", f"redis://127.0.0.1:{self.redis_port}/0", "--advertise", f"http://{address}", "--window", self.window,
-             "--set", "min_confidence=0", "--threads", 1, *self.flags], self.folder / f"server{self.port}.log")
+             "--set", "min_confidence=0", "--threads", 1, "--drain-seconds", 2, *self.flags], self.folder / f"server{self.port}.log")
         self.stopped = False
 
     def is_ready(self):

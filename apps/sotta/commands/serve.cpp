@@ -61,6 +61,7 @@ struct ServeFlags {
   int64_t max_waiting_of_one = DispatcherOptions().max_waiting_of_one;
   int64_t max_body_mb = 64;
   int64_t max_connections = ServerOptions().max_connections;
+  int64_t drain_seconds = ServerOptions().drain_seconds;
   std::optional<int64_t> workers;  // see workers_of()
   std::string device = "cpu";
   EngineOptions engine;
@@ -107,6 +108,7 @@ void check_flags(const ServeFlags& flags) {
   require_at_least("--max-waiting-of-one", flags.max_waiting_of_one, 1);
   require_within("--max-body-mb", flags.max_body_mb, 1, 4096);
   require_within("--max-connections", flags.max_connections, 1, 1 << 20);
+  require_within("--drain-seconds", flags.drain_seconds, 0, 3600);
   require_within("--max-state-mb", flags.max_state_mb, 0, int64_t{1} << 40);
   require_one_of("--log", flags.log, {"none", "text", "json"});
   require_one_of("--durability", flags.durability, {"window", "request"});
@@ -281,6 +283,7 @@ void run(const ServeFlags& flags) {
   Service service(std::move(models), options);
   server_options.tls_certificate = flags.tls_cert;
   server_options.tls_key = flags.tls_key;
+  server_options.drain_seconds = flags.drain_seconds;
   server_options.max_connections = allow_connections(flags);
   server_options.max_body_bytes = options.limits.body_bytes;
   server_options.max_bodies_bytes = options.max_inflated_bytes;
@@ -350,6 +353,9 @@ void add_server_flags(CLI::App& command, ServeFlags& flags) {
   option("--log", flags.log,
          "a line per request to standard error: none, text or json");
   option("--max-connections", flags.max_connections, "open at once");
+  option("--drain-seconds", flags.drain_seconds,
+         "from SIGTERM, not ready and answering still, so that a balancer "
+         "notices");
   command.add_option("--workers", flags.workers,
                      "requests computed at once, sharing --threads; 2, or 64 "
                      "with --batch-streams");

@@ -28,6 +28,10 @@ struct ServerOptions {
   // Called at SIGHUP, if there is one.
   std::function<void()> reload;
 
+  // Seconds from SIGTERM, during which it is not ready and answers still: those
+  // that a balancer takes to notice.
+  int64_t drain_seconds = 0;
+
   int64_t max_connections = 4096;
   int64_t max_body_bytes = RequestLimits().body_bytes;
   int64_t max_header_bytes = 16384;
@@ -56,9 +60,11 @@ class HttpServer {
   // "http://127.0.0.1:8000", with the port it has got.
   std::string address() const;
 
-  // Serves until SIGTERM or SIGINT; then takes no more connections, answers the
-  // requests that are there, and returns. Where it throws (memory may run out)
-  // the service is drained, so that it answers nobody who is gone.
+  // Serves until SIGTERM or SIGINT. Then the service is not ready; after
+  // drain_seconds, or at a second signal, connections that wait are closed, and
+  // when the requests that are there or arriving are answered it takes no more
+  // and returns. Where it throws (memory may run out) the service is drained,
+  // so that it answers nobody who is gone.
   void run();
 
  private:

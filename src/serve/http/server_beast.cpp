@@ -54,7 +54,9 @@ class HttpServer::Listener {
         acceptor_(server_.io),
         signals_(server_.io, SIGTERM, SIGINT),
         hangup_(server_.io),
-        pause_(server_.io) {
+        pause_(server_.io),
+        grace_(server_.io) {
+    server_.stop_accepting = [this] { stop(); };
     server_.tls = open_tls(options.tls_certificate, options.tls_key);
     const tcp::endpoint endpoint = parse_listen(options);
     try {
@@ -77,9 +79,7 @@ class HttpServer::Listener {
   }
 
   void run() {
-    signals_.async_wait([this](error_code problem, int) {
-      if (!problem) drain();
-    });
+    wait_for_end();
     if (server_.options.reload || server_.tls) {
       hangup_.add(SIGHUP);
       wait_for_hangup();
@@ -90,15 +90,25 @@ class HttpServer::Listener {
     } catch (...) {
       // Workers answer into this server while it is there.
       server_.service.drain();
-      server_.draining = false;  // sessions end, and no loop with them
+      server_.finishing = server_.stopped = false;  // sessions end, no loop
       throw;
     }
   }
 
  private:
+  // The first signal begins the time of drain_seconds, the second ends it.
+  void wait_for_end() {
+    signals_.async_wait([this](error_code problem, int) {
+      if (problem || server_.finishing) return;
+      if (server_.draining) return finish();
+      drain();
+      if (!server_.finishing) wait_for_end();
+    });
+  }
+
   void wait_for_hangup() {
     hangup_.async_wait([this](error_code problem, int) {
-      if (problem || server_.draining) return;
+      if (problem || server_.stopped) return;
       if (server_.options.reload) server_.options.reload();
       for (Session* session : sessions())
         session->end_events();
@@ -120,17 +130,20 @@ class HttpServer::Listener {
 
   void accept() {
     acceptor_.async_accept([this](error_code problem, tcp::socket socket) {
-      // One that was accepted just before drain() still comes here.
-      if (server_.draining || problem == asio::error::operation_aborted) return;
+      // One that was accepted just before stop() still comes here.
+      if (!problem) begin(std::move(socket));
+      if (server_.stopped || problem == asio::error::operation_aborted) return;
       if (problem) return accept_later();
-      const auto open = static_cast<int64_t>(server_.sessions.size());
-      if (open < server_.options.max_connections) {
-        error_code ignored;
-        socket.set_option(tcp::no_delay(true), ignored);
-        std::make_shared<Session>(std::move(socket), server_)->start();
-      }
       accept();
     });
+  }
+
+  void begin(tcp::socket socket) {
+    const auto open = static_cast<int64_t>(server_.sessions.size());
+    if (open >= server_.options.max_connections) return;
+    error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    std::make_shared<Session>(std::move(socket), server_)->start();
   }
 
   // The system has no descriptor or memory for another connection now, and
@@ -138,7 +151,7 @@ class HttpServer::Listener {
   void accept_later() {
     pause_.expires_after(kPause);
     pause_.async_wait([this](error_code problem) {
-      if (!problem && !server_.draining) accept();
+      if (!problem && !server_.stopped) accept();
     });
   }
 
@@ -149,19 +162,52 @@ class HttpServer::Listener {
 
   void drain() {
     server_.draining = true;
-    error_code ignored;
-    acceptor_.close(ignored);
-    hangup_.cancel(ignored);
-    pause_.cancel();
+    server_.service.begin_drain();
+    if (server_.options.drain_seconds == 0) return finish();
+    grace_.expires_after(std::chrono::seconds(server_.options.drain_seconds));
+    grace_.async_wait([this](error_code problem) {
+      if (!problem && !server_.finishing) finish();
+    });
+  }
+
+  void finish() {
+    server_.finishing = true;
+    close_waiting();
+    server_.end_if_idle();
+  }
+
+  void close_waiting() {
     for (Session* session : sessions())
       session->close_if_waiting();
-    server_.end_if_idle();
+  }
+
+  void stop() {
+    server_.stopped = true;
+    accept_waiting();
+    error_code ignored;
+    acceptor_.close(ignored);
+    signals_.cancel(ignored);
+    hangup_.cancel(ignored);
+    pause_.cancel();
+    grace_.cancel();
+    close_waiting();
+  }
+
+  // Connections that the system has made already: closing the acceptor would
+  // reset them, whatever they have sent.
+  void accept_waiting() {
+    error_code problem;
+    acceptor_.non_blocking(true, problem);
+    while (!problem) {
+      tcp::socket socket = acceptor_.accept(problem);
+      if (!problem) begin(std::move(socket));
+    }
   }
 
   ServerContext server_;
   tcp::acceptor acceptor_;
   asio::signal_set signals_, hangup_;
-  asio::steady_timer pause_;
+  asio::steady_timer pause_, grace_;
 };
 
 void require_http_server() {}

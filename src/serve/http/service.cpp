@@ -283,8 +283,12 @@ void Service::on_stream(const CallPointer& call, const std::string& stream,
                    });
 }
 
+void Service::begin_drain() {
+  if (!draining_.exchange(true)) release_streams();
+}
+
 size_t Service::drain() {
-  draining_ = true;
+  begin_drain();
   dispatcher_.finish();
   if (learners_) learners_->finish();
   size_t refused = 0;

@@ -80,6 +80,11 @@ class Service {
 
   ModelHandles models() const { return repository_.loaded(); }  // by name
 
+  // From now on it is not ready; requests are answered as before. Streams that
+  // are shared with other servers are saved and given back by workers, and what
+  // a request takes again by its end.
+  void begin_drain();
+
   // From now on requests are refused as unavailable. Returns when those before
   // are answered and all streams are saved; how many the disk refused.
   size_t drain();
@@ -110,6 +115,9 @@ class Service {
   // Sends a call on to the server that has its stream, or tries it again a
   // moment later; false if `problem` is another one, or no more is to be tried.
   bool send_on(const CallPointer& call, const std::exception_ptr& problem);
+
+  // Saves streams that are shared and gives them back, in workers.
+  void release_streams();
 
   // Events of one stream; of all of the model's if the name is empty.
   void listen(const CallPointer& call, const std::string& stream);

@@ -59,6 +59,27 @@ bool Service::send_on(const CallPointer& call,
   return true;
 }
 
+// Each in its stream's turn. What fails is tried again by drain().
+void Service::release_streams() {
+  if (!options_.fleet) return;
+  for (const ModelHandle& model : models())
+    for (const auto& listed : model->streams().list("", SIZE_MAX)) {
+      const std::string& name = listed.name;
+      if (!listed.resident) continue;
+      try {
+        dispatcher_.post_next(queue_of(*model, name), [model, name] {
+          try {
+            model->streams().park(name);
+          } catch (const std::exception&) {
+            // Another server has it meanwhile, or the store is away.
+          }
+        });
+      } catch (const RequestError&) {
+        // Requests that wait for it give it back.
+      }
+    }
+}
+
 // Those that were saved, by whichever server, and those that this one has and
 // has not saved yet.
 HttpResponse Service::list_fleet(const Call& call, const std::string& after,

@@ -142,7 +142,8 @@ void Service::run_infer(const CallPointer& call) {
       inference = model.streams().infer(
           request.stream, {request.seq, request.adapt, request.reset, images},
           [&] { return seconds(options_.now() - call->arrival); });
-    if (request.sequence_end) park(model, request.stream, result);
+    const bool ends = request.sequence_end || (draining_ && options_.fleet);
+    if (ends) park(model, request.stream, result);
     const auto end = options_.now();
     counts.requests = 1;
     counts.images = static_cast<int64_t>(result.answer.images());
@@ -153,8 +154,7 @@ void Service::run_infer(const CallPointer& call) {
     model.metrics().add_answer(seconds(begin - call->arrival),
                                seconds(end - call->arrival));
     call->answer(to_http(write_infer_response(model.name(), request, result)));
-    if (inference.has_work && !request.sequence_end)
-      finish_later(call->model, request.stream);
+    if (inference.has_work && !ends) finish_later(call->model, request.stream);
   } catch (...) {
     if (send_on(call, std::current_exception())) return;
     counts.failed = 1;

@@ -38,8 +38,10 @@ std::string text_of(const tcp::endpoint& endpoint) {
 Session::Session(tcp::socket socket, ServerContext& server)
     : server_(server),
       stream_(std::move(socket), server.tls),
-      buffer_(kBufferLimit) {
+      buffer_(kBufferLimit),
+      is_late_(server.finishing) {
   server_.sessions.insert(this);
+  if (!is_late_) ++server_.begun;
   error_code gone;
   const auto client = stream_.next_layer().socket().remote_endpoint(gone);
   if (!gone) log_entry_.client = text_of(client);
@@ -48,6 +50,7 @@ Session::Session(tcp::socket socket, ServerContext& server)
 Session::~Session() {
   release_body();
   server_.sessions.erase(this);
+  if (!is_late_) --server_.begun;
   server_.end_if_idle();
 }
 
@@ -59,9 +62,11 @@ void Session::start() {
 }
 
 void Session::wait() {
-  answering_ = false;
+  waiting_ = true;
+  is_partial_ = false;
   release_body();
-  if (server_.draining) return close();
+  const bool ends = is_late_ ? server_.stopped : server_.finishing;
+  if (ends && !has_input()) return close();
   log_entry_.method = log_entry_.path = "";
   header_time_ = std::chrono::steady_clock::now();
   parser_.emplace();
@@ -77,7 +82,15 @@ void Session::wait() {
 
 void Session::close_if_waiting() {
   if (const auto events = events_.lock()) return events->stop();
-  if (!answering_) close();
+  if (waiting_ && !has_input()) close();
+}
+
+// Of the next request. What came by TLS may be none of it.
+bool Session::has_input() {
+  error_code gone;
+  return buffer_.size() > 0 ||
+         (!stream_.is_encrypted() &&
+          stream_.next_layer().socket().available(gone) > 0);
 }
 
 void Session::end_events() {
@@ -101,6 +114,7 @@ void Session::on_first_bytes(error_code problem, size_t size) {
 }
 
 void Session::read_header() {
+  waiting_ = false;
   expire_after(server_.options.header_seconds);
   http::async_read_header(
       stream_, buffer_, *parser_,
@@ -184,7 +198,6 @@ void Session::handle() {
   is_head_ = message.method() == http::verb::head;
   request_.body = std::move(message.body());
   stream_.next_layer().expires_never();
-  answering_ = true;
   // The worker's reference goes with the answer: sessions end in this thread.
   server_.service.handle(
       std::move(request_),
@@ -223,7 +236,6 @@ void Session::answer(HttpResponse response) {
   response_->body() = std::move(response.body);
   response_->prepare_payload();
   if (is_head_) response_->body().clear();
-  answering_ = true;
   expire_after(server_.options.answer_seconds);
   http::async_write(
       stream_, *response_,
@@ -232,7 +244,7 @@ void Session::answer(HttpResponse response) {
 
 // The connection serves nothing else from now on.
 void Session::send_events(HttpResponse response) {
-  if (server_.draining) return close();
+  if (server_.finishing) return close();
   std::string header = "HTTP/1.1 200 OK\r\nContent-Type: " + response.type +
                        "\r\nConnection: close\r\n";
   for (const auto& [name, value] : response.headers)
@@ -248,6 +260,7 @@ void Session::send_events(HttpResponse response) {
 // Of a request whose body is not going to be read.
 void Session::answer_last(HttpResponse response) {
   keep_alive_ = false;
+  is_partial_ = true;
   answer(std::move(response));
 }
 
@@ -269,7 +282,7 @@ void Session::on_written(error_code problem, size_t) {
   if (keep_alive_) return wait();
   error_code ignored;
   stream_.next_layer().socket().shutdown(tcp::socket::shutdown_send, ignored);
-  answering_ = false;
+  waiting_ = !is_partial_;
   stream_.next_layer().expires_after(kLinger);
   buffer_.clear();
   linger();
@@ -278,7 +291,7 @@ void Session::on_written(error_code problem, size_t) {
 // A connection that is closed while its client still sends takes the answer
 // with it: read on for a moment, below TLS, as nobody looks at it.
 void Session::linger() {
-  if (server_.draining) return close();
+  if (server_.finishing && !is_partial_) return close();
   stream_.next_layer().async_read_some(
       buffer_.prepare(kReadSize),
       [self = shared_from_this()](error_code problem, size_t) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -32,8 +33,10 @@ struct ServerContext {
   ServerContext(const ServerOptions& server_options, Service& server_service)
       : options(server_options), service(server_service) {}
 
+  // Called when a connection has ended.
   void end_if_idle() {
-    if (draining && sessions.empty()) work.reset();
+    if (finishing && !stopped && begun == 0) stop_accepting();
+    if (stopped && sessions.empty()) work.reset();
   }
 
   const ServerOptions options;
@@ -41,7 +44,15 @@ struct ServerContext {
   TlsContext tls;  // none: connections are not encrypted
   std::set<Session*> sessions;
   int64_t body_bytes = 0;  // that have come and are not answered
-  bool draining = false;
+
+  // The end, in steps: connections close with their next answer; those that
+  // wait for a request are closed; no more are accepted, once the requests that
+  // had begun are answered. A balancer that found the port closed before might
+  // take it for a crash, and give these up.
+  bool draining = false, finishing = false, stopped = false;
+  int64_t begun = 0;  // connections from before `finishing` that are open
+  std::function<void()> stop_accepting;
+
   boost::asio::io_context io{1};  // sessions end with it at the latest
 
   // Keeps the loop from ending while a worker computes an answer.
@@ -58,7 +69,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // Shakes hands, if there is TLS, and waits for the first request.
   void start();
 
-  // Unless a request is being answered: a person asked the server to end.
+  // Unless a request is arriving or being answered.
   void close_if_waiting();
 
   // If it sends events: whoever reads them has to ask again, for the tokens may
@@ -71,6 +82,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void wait();
   void expire_after(int64_t seconds);
   void close();
+  bool has_input();
 
   void on_first_bytes(Problem problem, size_t size);
   void read_header();
@@ -110,7 +122,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::chrono::steady_clock::time_point header_time_;
   int64_t body_bytes_ = 0;  // of the server's, this connection's
   bool keep_alive_ = false, is_head_ = false;
-  bool answering_ = false;
+  const bool is_late_;       // began when the server was finishing
+  bool waiting_ = true;      // nothing has come that is not answered
+  bool is_partial_ = false;  // the request that is answered was not read whole
   std::weak_ptr<EventWriter<SocketStream>> events_;
 };
 

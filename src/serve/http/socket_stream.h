@@ -29,6 +29,7 @@ class SocketStream {
   Tcp& next_layer() {
     return tls_ ? boost::beast::get_lowest_layer(*tls_) : *tcp_;
   }
+  bool is_encrypted() const { return tls_.has_value(); }
   executor_type get_executor() { return next_layer().get_executor(); }
 
   // Calls the handler with what went wrong, at once where there is no TLS.

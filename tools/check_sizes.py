@@ -38,7 +38,6 @@ UNTESTED = {
     "src/nn/blended_norm.cpp": "private to batch_norm.cpp: tests/nn/batch_norm_test.cpp",
     "src/nn/fused_norm.cpp": "private to norm_relu.cpp and batch_norm.cpp: their tests",
     "src/nn/norm_planes.cpp": "private to fused_norm.cpp: tests/nn/norm_relu_test.cpp",
-    "src/serve/fleet/forwarder.cpp": "sockets: tests/cli/serve_fleet_checks.py",
     "src/serve/fleet/lease_keeper.cpp": "private to redis_store.cpp: tests/serve/redis_store_test.cpp",
     "src/serve/fleet/lease_rules.cpp": "tests/serve/lease_model_test.cpp and lease_scripts_test.cpp",
     "src/serve/fleet/redis_client_hiredis.cpp": "tests/serve/redis_store_test.cpp and lease_scripts_test.cpp",

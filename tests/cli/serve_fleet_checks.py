@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -147,6 +148,21 @@ def a_lease_lapses_after_lease_seconds():
             expect(one.client().stream("s", 1, draw_images(8, 1)).status, 200, "second")
             waited = time.monotonic() - begin
             assert least <= waited <= most, f"--lease-seconds {seconds}: waited {waited}"
+
+
+@needs_redis
+def a_stopped_server_is_waited_for_until_its_leases_lapse():
+    with Redis() as redis, redis.server("--lease-seconds", "1") as one:
+        other = redis.server("--lease-seconds", "1")
+        for name in "with", "without":
+            expect(other.client().stream(name, 0, draw_images(8, 0)).status, 200, "first")
+        other.process.send_signal(signal.SIGSTOP)
+        answer = one.client().infer(draw_images(8, 1), {"sequence_id": "without"})
+        expect(answer.status, 503, "a request that may not be sent again")
+        assert "may have counted" in answer.json["error"], answer.json
+        expect(one.client().stream("with", 0, draw_images(8, 0)).status, 200, "a request with seq")
+        other.process.kill()
+        other.end(-9)
 
 
 @needs_redis

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "serve/http/error_response.h"
@@ -13,9 +14,15 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{80};
 
-// Of an answer that may be asked for twice: a little longer than the lease of
-// the server that is asked, which is gone if it has lapsed then.
-constexpr int64_t kGraceMs = 200;
+// An answer is waited for a little longer than the lease of the server that is
+// asked.
+constexpr std::chrono::milliseconds kGrace{200};
+
+// A server that lives says so within the first, is asked again after the
+// second, and is waited for as long as the third at the most.
+constexpr int64_t kLivesMs = 500;
+constexpr int64_t kAskAgainMs = 1000;
+constexpr int64_t kMostMs = 60000;
 
 DispatcherOptions pool_of(int64_t threads) {
   DispatcherOptions options;
@@ -31,6 +38,20 @@ bool says_elsewhere(const HttpResponse& response) {
       [](const auto& header) { return header.first == kElsewhereHeader; });
 }
 
+int64_t milliseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration)
+      .count();
+}
+
+bool lives(const ServerAddress& server) {
+  try {
+    const HttpRequest question{"GET", "/v2/health/live", {}, ""};
+    return send_request(server, question, {kLivesMs, kLivesMs}).status == 200;
+  } catch (const NoAnswer&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Forwarder::Forwarder(Options options)
@@ -39,48 +60,55 @@ Forwarder::Forwarder(Options options)
       timer_([this] { wait(); }) {}
 
 Forwarder::~Forwarder() {
+  finish();
+}
+
+void Forwarder::finish() {
   dispatcher_.finish();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ended_ = true;
   }
   wake_.notify_all();
-  timer_.join();
+  if (timer_.joinable()) timer_.join();
 }
 
 void Forwarder::forward(const std::string& key, HttpRequest request,
                         const StreamElsewhere& where, bool is_repeatable,
                         HttpReply reply, std::function<void()> again) {
   request.headers[kForwardedHeader] = "1";
-  dispatcher_.post(key,
-                   [this, request = std::move(request), where, is_repeatable,
-                    reply = std::move(reply), again = std::move(again)] {
-                     exchange(request, where, is_repeatable, reply, again);
-                   });
+  const std::chrono::milliseconds left(std::max<int64_t>(where.lapses_ms, 0));
+  const auto forward = std::make_shared<const Forward>(
+      Forward{std::move(request), where.address, Clock::now() + left + kGrace,
+              is_repeatable, std::move(reply), std::move(again)});
+  dispatcher_.post(key, [this, forward] { exchange(*forward); });
 }
 
-void Forwarder::exchange(const HttpRequest& request,
-                         const StreamElsewhere& where, bool is_repeatable,
-                         const HttpReply& reply,
-                         const std::function<void()>& again) {
+void Forwarder::exchange(const Forward& forward) {
+  const auto begin = Clock::now();
+  if (begin >= forward.lapses) return forward.again();  // it has waited here
   ClientLimits limits;
-  if (is_repeatable)
-    limits.answer_ms = std::max<int64_t>(where.lapses_ms, 0) + kGraceMs;
+  limits.answer_ms = milliseconds(forward.lapses - begin) + 1;
   limits.connect_ms = std::min(limits.connect_ms, limits.answer_ms);
   try {
-    HttpResponse response = send_request(
-        parse_server_address(where.address, "address"), request, limits);
-    if (says_elsewhere(response)) return retry(again);
+    const auto server = parse_server_address(forward.address, "address");
+    if (!forward.is_repeatable)
+      limits.more_ms = [&] {
+        const int64_t waited = milliseconds(Clock::now() - begin);
+        return waited < kMostMs && lives(server) ? kAskAgainMs : 0;
+      };
+    HttpResponse response = send_request(server, forward.request, limits);
+    if (says_elsewhere(response)) return retry(forward.again);
     ++forwarded_;
-    reply(std::move(response));
+    forward.reply(std::move(response));
   } catch (const NoAnswer& problem) {
-    if (is_repeatable || !problem.was_sent) return retry(again);
-    reply(error_response(std::make_exception_ptr(
+    if (forward.is_repeatable || !problem.was_sent) return retry(forward.again);
+    forward.reply(error_response(std::make_exception_ptr(
         RequestError(HttpStatus::kUnavailable, "stream",
                      "the server that has it is gone, and may have counted "
                      "this request: ask for its next_seq"))));
   } catch (...) {
-    reply(error_response(std::current_exception()));
+    forward.reply(error_response(std::current_exception()));
   }
 }
 

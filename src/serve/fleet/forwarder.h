@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -35,13 +36,18 @@ class Forwarder {
     std::chrono::milliseconds patience{15000};
   };
   explicit Forwarder(Options options);
-  ~Forwarder();  // what waits is tried now
+  ~Forwarder();  // finish()
 
   const Options& options() const { return options_; }
 
-  // Sends it. Calls `reply` with the answer; `again` a moment later if that
-  // server cannot be reached, is gone or does not have the stream, and asking
-  // twice does no harm (`is_repeatable`, or nothing was sent).
+  // Sends it. Calls `reply` with the answer; `again` if that server cannot be
+  // reached, is gone or does not have the stream, and asking twice does no harm
+  // (`is_repeatable`, or nothing was sent).
+  //
+  // Waits until the lease lapses, counted from this call: a server that is gone
+  // has lost the stream then. One that lives may need longer for an answer:
+  // where that must not be asked for twice it is waited for as long as the
+  // server says that it lives.
   void forward(const std::string& key, HttpRequest request,
                const StreamElsewhere& where, bool is_repeatable,
                HttpReply reply, std::function<void()> again);
@@ -49,13 +55,22 @@ class Forwarder {
   // Calls it a moment later.
   void retry(std::function<void()> again);
 
+  // Waits for what has been sent; what is to be tried again is tried now.
+  void finish();
+
   int64_t forwarded() const { return forwarded_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  void exchange(const HttpRequest& request, const StreamElsewhere& where,
-                bool is_repeatable, const HttpReply& reply,
-                const std::function<void()>& again);
+  struct Forward {
+    HttpRequest request;
+    std::string address;
+    Clock::time_point lapses;  // the lease of the server there
+    bool is_repeatable;
+    HttpReply reply;
+    std::function<void()> again;
+  };
+  void exchange(const Forward& forward);
   void wait();
 
   const Options options_;

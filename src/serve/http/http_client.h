@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -29,6 +30,9 @@ class NoAnswer : public std::runtime_error {
 struct ClientLimits {
   int64_t connect_ms = 1000;
   int64_t answer_ms = 60000;
+
+  // Asked when these are over: for how many more to wait; 0, or none: no more.
+  std::function<int64_t()> more_ms = {};
 };
 
 // Sends one request over a connection of its own and waits for the answer, at

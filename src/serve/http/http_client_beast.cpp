@@ -79,23 +79,42 @@ class Exchange {
         places, [&](error_code result, const auto&) { problem = result; });
     finish_step(problem, false);
     auto message = to_beast(server, request);
-    stream_.expires_after(std::chrono::milliseconds(limits.answer_ms));
+    const auto deadline = Clock::now() + Milliseconds(limits.answer_ms);
+    stream_.expires_at(deadline);
     http::async_write(stream_, message,
                       [&](error_code result, size_t) { problem = result; });
     // A server that refuses a body answers before it has read all of it.
     finish_step(ignored_, true);
-    return read(problem);
+    return read(problem, deadline, limits);
   }
 
  private:
-  HttpResponse read(error_code written) {
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::milliseconds;
+
+  HttpResponse read(error_code written, Clock::time_point deadline,
+                    const ClientLimits& limits) {
     beast::flat_buffer buffer;
     http::response_parser<http::string_body> parser;
     parser.body_limit(kMostBytes);
     error_code problem;
-    http::async_read(stream_, buffer, parser,
-                     [&](error_code result, size_t) { problem = result; });
-    finish_step(ignored_, true);
+    bool done = false;
+    stream_.expires_never();
+    http::async_read(stream_, buffer, parser, [&](error_code result, size_t) {
+      problem = result;
+      done = true;
+    });
+    io_.run_until(deadline);
+    while (!done) {
+      const int64_t more = limits.more_ms ? limits.more_ms() : 0;
+      if (more > 0) {
+        io_.run_for(Milliseconds(more));
+        continue;
+      }
+      stream_.close();
+      io_.run();
+      if (problem) problem = beast::error::timeout;
+    }
     if (problem) throw NoAnswer((written ? written : problem).message(), true);
     return from_beast(parser.release());
   }

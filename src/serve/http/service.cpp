@@ -294,6 +294,7 @@ size_t Service::drain() {
   size_t refused = 0;
   for (const ModelHandle& model : models())
     refused += model->streams().save_all();
+  if (forwarder_) forwarder_->finish();
   return refused;
 }
 

@@ -74,6 +74,22 @@ bool is_elsewhere(StreamStorage& storage) {
   }
 }
 
+TEST_F(ServiceFleet, AListOfStreamsIsMadeByAWorker) {
+  std::promise<void> opened;
+  const std::shared_future<void> gate = opened.get_future().share();
+  ServiceOptions options;
+  options.dispatcher.prepare_thread = [gate] { gate.wait(); };
+  start(options);
+
+  auto listed = send("GET", "/v2/models/m/streams");
+
+  EXPECT_EQ(listed.wait_for(std::chrono::seconds(0)),
+            std::future_status::timeout);
+  EXPECT_EQ(send("GET", "/v2/health/live").get().status, 200);
+  opened.set_value();
+  EXPECT_EQ(listed.get().status, 200);
+}
+
 TEST_F(ServiceFleet, StreamsAreGivenBackBeforeAllIsAnswered) {
   start();
   infer("a", 0);

@@ -130,7 +130,11 @@ void Service::route_stream(const CallPointer& call) {
   const std::string& body = call->request.body;
   if (rest.size() == 1) {
     call->require_method("GET");
-    return call->answer(list_streams(*call));
+    if (!options_.fleet) return call->answer(list_streams(*call));
+    // Asks Redis, which may not answer.
+    return dispatcher_.post("\n" + std::to_string(calls_++), [this, call] {
+      call->attempt([&] { call->answer(list_streams(*call)); });
+    });
   }
   const std::string name = rest[1];
   const std::string command = rest.size() > 2 ? rest[2] : "";

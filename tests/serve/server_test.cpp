@@ -147,5 +147,15 @@ TEST_F(RunningServer, WhileItDrainsItIsNotReadyAndAnswers) {
   running.get();
 }
 
+TEST_F(RunningServer, SighupWithNothingToReadAgainChangesNothing) {
+  start();
+  if (IsSkipped()) return;
+
+  send_signal(SIGHUP);
+
+  EXPECT_NE(ask(get("/v2/health/ready", kClose)).find(" 200 "),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace sotta

@@ -53,7 +53,7 @@ class HttpServer::Listener {
       : server_(options, service),
         acceptor_(server_.io),
         signals_(server_.io, SIGTERM, SIGINT),
-        hangup_(server_.io),
+        hangup_(server_.io, SIGHUP),
         pause_(server_.io),
         grace_(server_.io) {
     server_.stop_accepting = [this] { stop(); };
@@ -80,10 +80,7 @@ class HttpServer::Listener {
 
   void run() {
     wait_for_end();
-    if (server_.options.reload || server_.tls) {
-      hangup_.add(SIGHUP);
-      wait_for_hangup();
-    }
+    wait_for_hangup();
     accept();
     try {
       server_.io.run();
@@ -106,15 +103,23 @@ class HttpServer::Listener {
     });
   }
 
+  // Caught always: otherwise it would end the process.
   void wait_for_hangup() {
     hangup_.async_wait([this](error_code problem, int) {
       if (problem || server_.stopped) return;
-      if (server_.options.reload) server_.options.reload();
-      for (Session* session : sessions())
-        session->end_events();
-      reload_tls();
+      if (server_.options.reload || server_.tls)
+        reload();
+      else
+        log(LogLevel::kWarning, "SIGHUP: there is nothing to read again");
       wait_for_hangup();
     });
+  }
+
+  void reload() {
+    if (server_.options.reload) server_.options.reload();
+    for (Session* session : sessions())
+      session->end_events();
+    if (server_.tls) reload_tls();
   }
 
   // Connections that are open keep the certificate they began with.

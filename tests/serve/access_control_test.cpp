@@ -114,6 +114,18 @@ TEST_F(AccessControlTest, SumsOverAllStreamsAreNotForTokensOfSome) {
                    [&] { admit(access, path, "Bearer m"); });
 }
 
+TEST_F(AccessControlTest, AModelIsNotForTokensOfSomeStreamsToUnload) {
+  const AccessControl access({token("some", Scope::kAdmin, {"x"}),
+                              token("m", Scope::kAdmin, {}, {"m"})});
+
+  for (const std::string what : {"load", "unload"}) {
+    const std::string path = "/v2/repository/models/m/" + what;
+    EXPECT_EQ(admit(access, path, "Bearer m", "POST"), "m");
+    expect_refusal(HttpStatus::kForbidden, "all streams",
+                   [&] { admit(access, path, "Bearer some", "POST"); });
+  }
+}
+
 TEST_F(AccessControlTest, TokensAreReplacedWhileOthersAsk) {
   AccessControl access({token("one", Scope::kInfer)});
   std::thread other([&] {

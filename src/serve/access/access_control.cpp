@@ -86,7 +86,7 @@ AccessControl::Caller AccessControl::admit(const HttpRequest& request,
   const bool reaches_all =
       match.model.empty() ? caller->reaches_all() : caller->streams.empty();
   if (match.route->reach == Reach::kAll && !reaches_all)
-    forbid("this tells of all streams, and the token is for some");
+    forbid("this is about all streams, and the token is for some");
   if (!match.stream.empty()) require_reach(*caller, match.stream);
   return caller;
 }

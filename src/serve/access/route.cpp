@@ -45,8 +45,10 @@ const std::vector<Route>& routes() {
       {"GET", "/v2/health/ready", Scope::kNone},
       {"GET", "/metrics", Scope::kInfer, Reach::kAll},
       {"POST", "/v2/repository/index", Scope::kInfer},
-      {"POST", "/v2/repository/models/{model}/load", Scope::kAdmin},
-      {"POST", "/v2/repository/models/{model}/unload", Scope::kAdmin},
+      {"POST", "/v2/repository/models/{model}/load", Scope::kAdmin,
+       Reach::kAll},
+      {"POST", "/v2/repository/models/{model}/unload", Scope::kAdmin,
+       Reach::kAll},
 
       {"GET", "/v2/models/stats", Scope::kInfer, Reach::kAll},
       {"GET", "/v2/models/{model}", Scope::kInfer},

@@ -7,10 +7,10 @@
 
 namespace sotta {
 
-// Which streams a route tells of.
+// Which streams a route is about.
 enum class Reach {
   kNamed,  // the one in its path or body, or those that its caller reaches
-  kAll,    // sums over all: not for tokens that are limited to some
+  kAll,    // all, by their sums or their model: not for tokens of some
 };
 
 // A path of the server with a method.

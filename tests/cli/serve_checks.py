@@ -230,7 +230,7 @@ def bad_bytes_get_a_4xx_and_change_nothing():
              (post + b"Content-Encoding: br\r\nContent-Length: 5\r\n\r\nabcde", b" 415 "),
              (post + b"X: " + b"y" * 40000 + b"\r\n\r\n", b" 413 "),
              (b"GET /v2/%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b" 400 "),
-             (b"HEAD /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b" 405 ")]
+             (b"HEAD /v2/models/fashion/infer HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b" 405 ")]
     with Server(state="bad") as server:
         for data, status in wrong:
             answer = raw(server.port, data)

@@ -72,6 +72,18 @@ TEST(InferRequest, SequencesMayBeNumbersAndZeroIsNone) {
   EXPECT_EQ(parse(request_text(R"("sequence_id":"")")).stream, "");
 }
 
+TEST(InferRequest, AContentTypeOfTheInputSaysNothing) {
+  const auto with = [](const std::string& type) {
+    return parse(request_text("", R"("data":[1,2,3,4],"parameters":)"
+                                  R"({"content_type":)" +
+                                      type + "}"));
+  };
+
+  EXPECT_EQ(with("\"np\"").images.data, std::string("\1\2\3\4"));
+  expect_refusal(HttpStatus::kBadRequest, "content_type: expected",
+                 [&] { with("7"); });
+}
+
 TEST(InferRequest, ReadsFlatAndNestedNumbers) {
   const std::string nested = R"("data":[[[[1,2]]],[[[3,255]]]])";
 

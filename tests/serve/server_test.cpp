@@ -157,5 +157,29 @@ TEST_F(RunningServer, SighupWithNothingToReadAgainChangesNothing) {
             std::string::npos);
 }
 
+TEST_F(RunningServer, HeadIsGetWithoutABody) {
+  start();
+  if (IsSkipped()) return;
+  const std::string rest = " HTTP/1.1\r\nHost: localhost\r\n" + kClose + "\r\n";
+  const std::string whole = ask("GET /v2" + rest);
+
+  EXPECT_EQ(ask("HEAD /v2" + rest),
+            whole.substr(0, whole.find("\r\n\r\n") + 4));
+  EXPECT_NE(ask("HEAD /v2/models/m/infer" + rest).find(" 405 "),
+            std::string::npos);
+  const std::string events = ask("HEAD /v2/models/m/events" + rest);
+  EXPECT_NE(events.find("text/event-stream"), events.npos) << events;
+}
+
+TEST_F(RunningServer, ATargetMayNameAHostThatIsAllowed) {
+  start();
+  if (IsSkipped()) return;
+
+  EXPECT_NE(ask(get("http://127.0.0.1:1/v2", kClose)).find(" 200 "),
+            std::string::npos);
+  EXPECT_NE(ask(get("http://elsewhere.example/v2", kClose)).find(" 403 "),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace sotta

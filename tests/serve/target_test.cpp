@@ -31,5 +31,20 @@ TEST(Target, RefusesWhatIsNone) {
                             [&] { parse_target(text); });
 }
 
+TEST(Target, TheHostOfAnAbsoluteOneCountsForTheHeader) {
+  const auto turned = [](const std::string& target) {
+    HttpRequest request{"GET", target, {{"host", "other"}}, ""};
+    to_origin_form(request);
+    return request.header("host") + " " + request.target;
+  };
+
+  EXPECT_EQ(turned("http://a:80/v2/models?x=/"), "a:80 /v2/models?x=/");
+  EXPECT_EQ(turned("HTTPS://[::1]:8000"), "[::1]:8000 /");
+  EXPECT_EQ(turned("http://a?x"), "a /?x");
+  for (const std::string target :
+       {"/v2", "/http://a/", "*", "", "http:///v2", "http://me@a/", "ftp://a/"})
+    EXPECT_EQ(turned(target), "other " + target);
+}
+
 }  // namespace
 }  // namespace sotta

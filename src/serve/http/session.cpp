@@ -11,6 +11,7 @@
 
 #include "serve/http/error_response.h"
 #include "serve/http/request_headers.h"
+#include "serve/http/target.h"
 #include "serve/request_error.h"
 
 namespace sotta {
@@ -63,7 +64,7 @@ void Session::start() {
 
 void Session::wait() {
   waiting_ = true;
-  is_partial_ = false;
+  is_partial_ = is_head_ = false;
   release_body();
   const bool ends = is_late_ ? server_.stopped : server_.finishing;
   if (ends && !has_input()) return close();
@@ -146,10 +147,14 @@ void Session::take_head() {
   request_.method = std::string(header.method_string());
   request_.target = std::string(header.target());
   log_entry_.method = request_.method;
-  log_entry_.path = path_of(request_.target);
   header_time_ = std::chrono::steady_clock::now();
   for (const auto& field : header)
     add_header(request_.headers, field.name_string(), field.value());
+  to_origin_form(request_);
+  log_entry_.path = path_of(request_.target);
+  // Answered as GET, without the body.
+  is_head_ = header.method() == http::verb::head;
+  if (is_head_) request_.method = "GET";
 }
 
 // Bytes that have come count, not those that a header announces: slow clients
@@ -195,7 +200,6 @@ void Session::on_more(error_code problem, size_t) {
 void Session::handle() {
   auto message = parser_->release();
   keep_alive_ = message.keep_alive();
-  is_head_ = message.method() == http::verb::head;
   request_.body = std::move(message.body());
   stream_.next_layer().expires_never();
   // The worker's reference goes with the answer: sessions end in this thread.
@@ -226,7 +230,7 @@ void Session::log_answer(const HttpResponse& response) const {
 
 void Session::answer(HttpResponse response) {
   log_answer(response);
-  if (response.events) return send_events(std::move(response));
+  if (response.events && !is_head_) return send_events(std::move(response));
   response_.emplace(static_cast<http::status>(response.status), 11);
   response_->set(http::field::content_type, response.type);
   for (const auto& [name, value] : response.headers)

@@ -1,6 +1,10 @@
 #include "serve/http/target.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
+
+#include <strings.h>
 
 #include "serve/percent_decode.h"
 #include "serve/request_error.h"
@@ -28,7 +32,27 @@ void for_each_part(std::string_view text, char separator, const Use& use) {
   }
 }
 
+bool begins_with(std::string_view text, std::string_view lower_case) {
+  return text.size() >= lower_case.size() &&
+         strncasecmp(text.data(), lower_case.data(), lower_case.size()) == 0;
+}
+
 }  // namespace
+
+void to_origin_form(HttpRequest& request) {
+  const std::string_view target = request.target;
+  size_t begin = 0;
+  for (const std::string_view scheme : {"http://", "https://"})
+    if (begins_with(target, scheme)) begin = scheme.size();
+  if (begin == 0) return;
+  const size_t end = std::min(target.find_first_of("/?", begin), target.size());
+  const std::string host(target.substr(begin, end - begin));
+  if (host.empty() || host.find('@') != std::string::npos) return;
+  std::string path(target.substr(end));
+  if (path.empty() || path[0] == '?') path.insert(0, 1, '/');
+  request.headers["host"] = host;
+  request.target = std::move(path);
+}
 
 Target parse_target(const std::string& text) {
   if (text.empty() || text[0] != '/') refuse("expected a path with a '/'");

@@ -190,7 +190,10 @@ InputTensor read_input(const Json& inputs, std::string binary,
   tensor.shape = read_shape(input, limits, tensor.type);
   const Json none = Json::object();
   const Json& parameters = find_or(input, "parameters", none);
-  check_keys(parameters, "parameters of the input", {"binary_data_size"});
+  // How a client of MLServer has made the data; datatype and shape say more.
+  check_keys(parameters, "parameters of the input",
+             {"binary_data_size", "content_type"});
+  read_text(parameters, "content_type");
   if (parameters.contains("binary_data_size")) {
     if (input.contains("data"))
       refuse("data", "expected it or binary_data_size, got both");

@@ -93,6 +93,7 @@ def flags_that_do_not_fit_are_refused():
             ("--answer: expected strict with Redis", *fleet, "--answer", "prompt"),
             ("--max-state-mb: expected it without Redis", *fleet, "--max-state-mb", "3"),
             ("--tls-cert: expected it without Redis", *fleet, "--tls-cert", "a.pem", "--tls-key", "b.pem"),
+            ("--tls-key: expected it without Redis", *fleet, "--tls-key", "b.pem"),
             ("stunnel", "--state", "rediss://127.0.0.1:1/0", *fleet[2:])]:
         assert part in refusal(*flags), f"{flags}: {refusal(*flags)}"
 

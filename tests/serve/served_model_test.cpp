@@ -1,5 +1,7 @@
 #include "serve/http/served_model.h"
 
+#include "sotta/core/log.h"
+
 #include "serve/request_error.h"
 #include "serve/streams/state_store.h"
 #include "tests/serve/expect_refusal.h"
@@ -49,6 +51,23 @@ TEST(ServedModel, PromptAnswersNeedAMethodThatCanGiveThemAndNoJournal) {
     testing::expect_error(ErrorKind::kInvalid, "running statistics",
                           [&] { ServedModel model(settings, store); });
   }
+}
+
+TEST(ServedModel, ABatchThatGainsNothingIsWarnedOf) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  std::string said;
+  set_log_sink([&](LogLevel, const std::string& message) { said += message; });
+  ModelSettings settings = small_model();
+  settings.changes.clear();
+  settings.method = "bn_stats";  // the batch's statistics
+
+  ServedModel(settings, store);
+  EXPECT_EQ(said, "");
+  settings.batch_threads = 2;
+  ServedModel(settings, store);
+  EXPECT_NE(said.find("--batch-streams gains nothing"), said.npos) << said;
+  set_log_sink(nullptr);
 }
 
 TEST(ServedModel, StatesBelongToWeightsMethodAndOptions) {

@@ -122,7 +122,8 @@ void check_flags(const ServeFlags& flags) {
           "move between servers");
   require(flags.max_state_mb == 0, "--max-state-mb",
           "expected it without Redis, which has maxmemory");
-  require(flags.tls_cert.empty(), "--tls-cert",
+  require(flags.tls_cert.empty() && flags.tls_key.empty(),
+          flags.tls_cert.empty() ? "--tls-key" : "--tls-cert",
           "expected it without Redis: servers reach each other by http, and "
           "TLS ends at the balancer");
 }

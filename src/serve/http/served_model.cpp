@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
+#include "sotta/core/log.h"
 
 #include "serve/http/live_documents.h"
 
@@ -33,6 +37,17 @@ std::unique_ptr<StreamBatch> make_batch(const ModelSettings& settings) {
       settings.network->source().affine.device(), settings.batch_threads);
 }
 
+// Whether streams that predict an image each at the same time gain from it.
+bool gains_from_batches(const Adapter& adapter) {
+  const at::NoGradGuard no_gradients;
+  const ModelState state = adapter.state();
+  const at::Tensor image =
+      at::zeros({1, adapter.model().channels(), 32, 32},
+                state.affine.options().dtype(at::kByte).requires_grad(false));
+  return adapter.model().gains_from_lanes(
+      {image, state, adapter.method().prediction_stats()});
+}
+
 }  // namespace
 
 ServedModel::ServedModel(ModelSettings settings, const StreamStore& store)
@@ -48,6 +63,12 @@ ServedModel::ServedModel(ModelSettings settings, const StreamStore& store)
           settings_.table) {
   // Says what is wrong before anybody asks.
   const auto adapter = make_adapter(settings_.method);
+  if (batch_ && !gains_from_batches(*adapter))
+    log(LogLevel::kWarning, settings_.name +
+                                ": --batch-streams gains nothing, "
+                                "as " +
+                                settings_.method + " by " + network().engine() +
+                                " computes each stream's images alone");
   if (settings_.table.max_behind == 0) return;
   require(PublishedNetwork::can_publish(*adapter), settings_.method,
           "expected a method that learns and predicts with running statistics "

@@ -33,7 +33,7 @@ struct ModelSettings {
   bool journal = false;  // see ServedStreamOptions
 
   // Compute passes of several streams together (StreamBatch), on a CPU by so
-  // many threads? 0: no.
+  // many threads? 0: no. A warning says if that gains nothing.
   int64_t batch_threads = 0;
 
   TableOptions table;

@@ -2,6 +2,10 @@
 
 #include "serve/fleet/lease_scripts.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "sotta/core/rng.h"
@@ -28,9 +32,12 @@ class LeaseScripts : public testing::WithRedis {
   }
 
   void compare_claim(const std::string& owner, const std::string& address) {
-    const ClaimReply wanted = claim_lease(record, owner, address);
-    const auto got =
-        eval(kClaimScript, {"l", "s"}, {owner, address, "100000", "1"}).list;
+    const std::string claim = owner + "-" + std::to_string(++claims);
+    const ClaimReply wanted = claim_lease(record, owner, address, claim);
+    if (wanted.taken) claim_of[owner] = claim;
+    const auto got = eval(kClaimScript, {"l", "s"},
+                          {owner, address, "100000", "1", claim, ""})
+                         .list;
     ASSERT_EQ(got.at(0).integer, wanted.taken ? 1 : 0);
     if (!wanted.taken) {
       EXPECT_EQ(got.at(1).text, wanted.address);
@@ -38,16 +45,17 @@ class LeaseScripts : public testing::WithRedis {
     }
     EXPECT_EQ(got.at(1).integer, wanted.fence);
     EXPECT_EQ(got.at(2).integer, wanted.fence_before);
-    EXPECT_EQ(got.at(3).text, wanted.owner_before);
+    EXPECT_EQ(got.at(3).text, wanted.claim_before);
     EXPECT_EQ(got.at(4).integer, wanted.number);
   }
 
   void compare_save(const std::string& owner, int64_t fence, int64_t number) {
-    const auto wanted = save_snapshot(record, owner, fence, number);
+    const std::string claim = claim_of[owner];
+    const auto wanted = save_snapshot(record, claim, fence, number);
     const auto got =
         eval(kSaveScript, {"l", "s", "n"},
-             {owner, std::to_string(fence), std::to_string(number), "100000",
-              std::to_string(number), "bytes", "7", "0", "16"});
+             {claim, std::to_string(fence), std::to_string(number), "100000",
+              std::to_string(number), "bytes", "7", "0", "16", owner});
     EXPECT_EQ(got.integer, static_cast<int64_t>(wanted));
   }
 
@@ -61,18 +69,51 @@ class LeaseScripts : public testing::WithRedis {
     EXPECT_EQ(got.integer, wanted ? 1 : 0);
   }
 
+  void compare_durable(const std::string& owner, int64_t fence,
+                       int64_t number) {
+    const std::string claim = claim_of[owner];
+    const bool wanted = note_durable(record, claim, fence, number);
+    const auto got =
+        eval(kDurableScript, {"s"},
+             {claim, std::to_string(fence), std::to_string(number), "7"});
+    EXPECT_EQ(got.integer, wanted ? 1 : 0);
+  }
+
+  void compare_remove(const std::string& owner, int64_t fence) {
+    const std::string claim = claim_of[owner];
+    const bool wanted = remove_stream(record, claim, fence);
+    const auto got =
+        eval(kRemoveScript, {"l", "s", "n"}, {claim, std::to_string(fence)});
+    EXPECT_EQ(got.integer, wanted ? 0 : 1);
+  }
+
+  // What both hold when a step was taken.
+  void compare_records() {
+    const auto lease = client->run(RedisCommand{"HMGET", "l", "owner"}).list;
+    const auto stream =
+        client->run(RedisCommand{"HMGET", "s", "fence", "number", "durable"})
+            .list;
+    EXPECT_EQ(lease.at(0).text, record.holder);
+    EXPECT_EQ(number_in(stream.at(0)), record.fence);
+    EXPECT_EQ(number_in(stream.at(1)), record.number);
+    EXPECT_EQ(number_in(stream.at(2)), record.durable);
+  }
+
   std::unique_ptr<RedisClient> client;
   LeaseRecord record;
+  std::map<std::string, std::string> claim_of;  // the last of each owner
+  int claims = 0;
 };
 
 TEST_F(LeaseScripts, DoWhatTheRulesDo) {
   Rng rng(7);
   const std::string owners[] = {"a0", "a1", "b0"};
   const std::string addresses[] = {"A", "A", "B"};
+  int64_t most = 0;  // snapshots without a removal
   for (int i = 0; i < 3000; ++i) {
     const auto who = rng.below(3);
     const int64_t fence = record.fence - rng.below(2);
-    switch (rng.below(5)) {
+    switch (rng.below(7)) {
       case 0:
         compare_claim(owners[who], addresses[who]);
         break;
@@ -85,58 +126,69 @@ TEST_F(LeaseScripts, DoWhatTheRulesDo) {
       case 3:
         compare_held(owners[who], fence, /*release=*/true);
         break;
+      case 4:
+        compare_durable(owners[who], fence, record.number);
+        break;
+      case 5:
+        if (i % 8 == 0) compare_remove(owners[who], fence);
+        break;
       default:  // the lease lapses
         client->run(RedisCommand{"DEL", "l"});
         record.holder = record.address = "";
     }
+    compare_records();
+    most = std::max(most, record.number);
     if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "step " << i;
   }
   EXPECT_GT(record.fence, 100);
-  EXPECT_GT(record.number, 10);
+  EXPECT_GT(most, 3);
 }
 
 TEST_F(LeaseScripts, ALeaseLapsesByItself) {
-  eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "1"});
+  eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "1", "c", ""});
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
 
-  const auto got = eval(kClaimScript, {"l", "s"}, {"b", "B", "30", "1"}).list;
+  const auto got =
+      eval(kClaimScript, {"l", "s"}, {"b", "B", "30", "1", "c", ""}).list;
 
   EXPECT_EQ(got.at(0).integer, 1);
   EXPECT_EQ(got.at(1).integer, 2);
 }
 
 TEST_F(LeaseScripts, AStreamThatIsNotThereIsMadeOnRequestAlone) {
-  EXPECT_EQ(
-      eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "0"}).list.at(0).integer,
-      2);
+  EXPECT_EQ(eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "0", "c", ""})
+                .list.at(0)
+                .integer,
+            2);
   EXPECT_EQ(client->run(RedisCommand{"EXISTS", "l", "s"}).integer, 0);
 }
 
 TEST_F(LeaseScripts, ARemovedStreamKeepsItsFence) {
-  eval(kClaimScript, {"l", "s"}, {"a", "A", "1000", "1"});
+  eval(kClaimScript, {"l", "s"}, {"a", "A", "1000", "1", "c", ""});
   eval(kSaveScript, {"l", "s", "n"},
-       {"a", "1", "1", "1000", "1", "bytes", "7", "0", "16"});
+       {"c", "1", "1", "1000", "1", "bytes", "7", "0", "16", "a"});
 
-  EXPECT_EQ(eval(kRemoveScript, {"l", "s", "n"}, {"a", "1"}).integer, 0);
+  EXPECT_EQ(eval(kRemoveScript, {"l", "s", "n"}, {"c", "1"}).integer, 0);
 
   // A save that was on its way makes nothing of it again.
   EXPECT_EQ(eval(kSaveScript, {"l", "s", "n"},
-                 {"a", "1", "2", "1000", "2", "bytes", "7", "0", "16"})
+                 {"c", "1", "2", "1000", "2", "bytes", "7", "0", "16", "a"})
                 .integer,
             1);
   EXPECT_EQ(client->run(RedisCommand{"EXISTS", "l", "n"}).integer, 0);
-  const auto got = eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "1"}).list;
+  const auto got =
+      eval(kClaimScript, {"l", "s"}, {"a", "A", "30", "1", "c", ""}).list;
   EXPECT_EQ(got.at(1).integer, 3);
   EXPECT_EQ(got.at(4).integer, 0);
 }
 
 TEST_F(LeaseScripts, TheNewestTwoAndSixteenThatWereAskedForAreKept) {
-  eval(kClaimScript, {"l", "s"}, {"a", "A", "1000", "1"});
+  eval(kClaimScript, {"l", "s"}, {"a", "A", "1000", "1", "c", ""});
   for (int i = 1; i <= 40; ++i) {
     const std::string number = std::to_string(i);
     eval(kSaveScript, {"l", "s", "n"},
-         {"a", "1", number, "1000", i % 2 == 0 ? number + "-kept" : number,
-          "bytes", "7", "0", "16"});
+         {"c", "1", number, "1000", i % 2 == 0 ? number + "-kept" : number,
+          "bytes", "7", "0", "16", "a"});
   }
 
   EXPECT_EQ(client->run(RedisCommand{"HLEN", "n"}).integer,

@@ -6,6 +6,7 @@
 #include "serve/streams/served_stream.h"
 #include "serve/streams/stream_table.h"
 #include "tests/serve/expect_refusal.h"
+#include "tests/serve/fake_redis.h"
 #include "tests/serve/redis_server.h"
 #include "tests/serve/small_stream.h"
 #include "tests/support/expect_error.h"
@@ -253,6 +254,130 @@ TEST_F(Redis, ASnapshotThatTooFewReplicasHaveIsNotDurable) {
   EXPECT_EQ(stream->status().durable_seq, 0);
   EXPECT_NE(stream->status().problem.find("--min-replicas expects 1"),
             std::string::npos);
+}
+
+// The stream as the next server finds it, that expects one replica.
+TEST_F(Redis, ALoadedSnapshotIsDurableOnceReplicasHaveIt) {
+  FleetOptions fleet = options("http://one:1");
+  fleet.min_replicas = 1;
+  const RedisStore one(fleet);
+  const auto open = [&] {
+    auto storage = one.open("m", "s");
+    storage->claim(true);
+    return open_small(std::move(storage));
+  };
+  auto stream = open();
+  stream->infer(small_requests({16}, 16)[0]);
+  stream->finish();
+
+  stream.reset();
+  stream = open();
+
+  EXPECT_EQ(stream->status().next_seq, 1);
+  EXPECT_EQ(stream->status().durable_seq, 0);
+  EXPECT_NE(stream->status().problem.find("--min-replicas expects 1"),
+            std::string::npos);
+  EXPECT_EQ(one.list("m", "", 1)[0].next_seq, 1);
+  EXPECT_EQ(one.list("m", "", 1)[0].durable_seq, 0);
+
+  const testing::RedisServer replica(
+      {"--replicaof", "127.0.0.1 " + std::to_string(redis->port)});
+  for (int tries = 0; !stream->save_all() && tries < 60; ++tries) {
+  }
+  EXPECT_EQ(stream->status().durable_seq, 1);
+  EXPECT_EQ(one.list("m", "", 1)[0].durable_seq, 1);
+  const int64_t saved = stream->status().snapshot;
+  stream.reset();
+  stream = open();
+  EXPECT_EQ(stream->status().durable_seq, 1);
+  EXPECT_EQ(stream->status().snapshot, saved);  // not saved once more
+}
+
+TEST_F(Redis, ACopyThatWasNeverSavedOutlivesItsLease) {
+  FleetOptions fleet = options("http://one:1");
+  fleet.lease_ms = 90;
+  const RedisStore one(fleet), other = store("http://other:1");
+  StreamTable table(one, "m", open_small, {});
+  table.infer("s", small_requests({3}, 3)[0]);
+  const auto next_seq = [&] {
+    int64_t next = 0;
+    lapse("s");
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    table.use("s", /*create=*/false,
+              [&](ServedStream& stream) { next = stream.status().next_seq; });
+    return next;
+  };
+
+  EXPECT_EQ(next_seq(), 1);
+
+  // Not so one that was removed elsewhere.
+  lapse("s");
+  const auto storage = other.open("m", "s");
+  storage->claim(true);
+  storage->remove();
+  expect_refusal(HttpStatus::kNotFound, "none of this name", next_seq);
+}
+
+TEST_F(Redis, WhereItsMemoryIsFullStreamsCanBeRemoved) {
+  const RedisStore one = store("http://one:1"), other = store("http://other:1");
+  const auto held = one.open("m", "held");
+  held->claim(true);
+  held->save(state_of(3), false);
+  {
+    const auto released = other.open("m", "released");
+    released->claim(true);
+    released->save(state_of(3), false);
+  }
+  lapse("released");
+  RedisClient admin(redis->address());
+  admin.run(RedisCommand{"CONFIG", "SET", "maxmemory", "1"});
+
+  expect_refusal(HttpStatus::kUnavailable, "memory is full",
+                 [&] { one.open("m", "new")->claim(true); });
+  expect_error(ErrorKind::kIo, "memory is full",
+               [&] { held->save(state_of(4), false); });
+  held->remove();
+  StreamTable(one, "m", open_small, {}).remove("released");
+
+  EXPECT_TRUE(one.list("m", "", 10).empty());
+  EXPECT_FALSE(one.counts().store_away);
+}
+
+// What a Redis answers to probe(), and `answer` to any script.
+testing::FakeRedis::Answer answers_scripts(const std::string& answer) {
+  return [answer](const RedisCommand& command) {
+    if (command[0] == "INFO") return std::string("$0\r\n\r\n");
+    const bool probes = command[0] == "EVAL" && command[3] == "sotta:probe";
+    return command[0] == "EVAL" && !probes ? answer : std::string(":1\r\n");
+  };
+}
+
+TEST_F(Redis, AnAnswerOfAnotherKindIsNoSuccess) {
+  for (const char* answer : {"$-1\r\n", "+OK\r\n", "*0\r\n"}) {
+    const testing::FakeRedis fake(answers_scripts(answer));
+    FleetOptions fleet;
+    fleet.redis = fake.address();
+    const RedisStore one(fleet);
+    const auto storage = one.open("m", "s");
+
+    expect_error(ErrorKind::kIo, "another kind",
+                 [&] { storage->save(state_of(3), false); });
+    expect_error(ErrorKind::kIo, "another kind", [&] { storage->remove(); });
+    expect_refusal(HttpStatus::kUnavailable, "", [&] { storage->claim(true); });
+  }
+}
+
+TEST_F(Redis, ARedirectionOfAClusterCountsAsAway) {
+  const testing::FakeRedis fake(answers_scripts("-MOVED 1 1.2.3.4:5\r\n"));
+  FleetOptions fleet;
+  fleet.redis = fake.address();
+  const RedisStore one(fleet);
+  const auto storage = one.open("m", "s");
+
+  expect_error(ErrorKind::kIo, "Redis Cluster",
+               [&] { storage->save(state_of(3), false); });
+
+  EXPECT_TRUE(one.counts().store_away);
 }
 
 TEST_F(Redis, WhereItIsAwayStreamsAreRefusedAndGoOnAfterwards) {

@@ -3,7 +3,7 @@
 namespace sotta {
 
 ClaimReply claim_lease(LeaseRecord& record, const std::string& owner,
-                       const std::string& address) {
+                       const std::string& address, const std::string& claim) {
   ClaimReply reply;
   if (!record.holder.empty() && record.holder != owner &&
       record.address != address) {
@@ -12,10 +12,11 @@ ClaimReply claim_lease(LeaseRecord& record, const std::string& owner,
   }
   reply.taken = true;
   reply.fence_before = record.fence;
-  reply.owner_before = record.owner;
+  reply.claim_before = record.claim;
   reply.number = record.number;
   reply.fence = ++record.fence;
-  record.owner = record.holder = owner;
+  record.claim = claim;
+  record.holder = owner;
   record.address = address;
   return reply;
 }
@@ -25,13 +26,30 @@ bool renew_lease(const LeaseRecord& record, const std::string& owner,
   return record.holder == owner && record.fence == fence;
 }
 
-SaveOutcome save_snapshot(LeaseRecord& record, const std::string& owner,
+SaveOutcome save_snapshot(LeaseRecord& record, const std::string& claim,
                           int64_t fence, int64_t number) {
-  if (record.fence != fence || record.owner != owner)
+  if (record.fence != fence || record.claim != claim)
     return SaveOutcome::kFenced;
   if (number <= record.number) return SaveOutcome::kOlder;
   record.number = number;
   return SaveOutcome::kSaved;
+}
+
+bool note_durable(LeaseRecord& record, const std::string& claim, int64_t fence,
+                  int64_t number) {
+  if (record.fence != fence || record.claim != claim) return false;
+  record.durable = number;
+  return true;
+}
+
+bool remove_stream(LeaseRecord& record, const std::string& claim,
+                   int64_t fence) {
+  if (record.fence != fence || record.claim != claim) return false;
+  ++record.fence;
+  record.holder.clear();
+  record.address.clear();
+  record.number = record.durable = 0;
+  return true;
 }
 
 bool release_lease(LeaseRecord& record, const std::string& owner,
@@ -42,11 +60,11 @@ bool release_lease(LeaseRecord& record, const std::string& owner,
   return true;
 }
 
-Standing standing_after(const ClaimReply& reply, const std::string& owner,
+Standing standing_after(const ClaimReply& reply, const std::string& claim,
                         int64_t held) {
   if (!reply.taken) return Standing::kElsewhere;
   const bool nobody_between =
-      held > 0 && reply.fence_before == held && reply.owner_before == owner;
+      held > 0 && reply.fence_before == held && reply.claim_before == claim;
   return nobody_between ? Standing::kCurrent : Standing::kStale;
 }
 

@@ -6,14 +6,22 @@ namespace sotta {
 // no other command comes between. All keys of a stream share a hash tag:
 //
 //   sotta:{MODEL/STREAM}:lease      hash owner, address; expires with the lease
-//   sotta:{MODEL/STREAM}:stream     hash fence, owner, number, next_seq, frozen
+//   sotta:{MODEL/STREAM}:stream     hash fence, claim, number, next_seq,
+//                                   frozen, durable, durable_seq
 //   sotta:{MODEL/STREAM}:snapshots  hash "12" or "7-kept" -> a snapshot's bytes
+//
+// A server announces itself in sotta:server:{ADDRESS}, its owner.
 //
 // The fence of a stream that was removed, or never saved, is kept for a day:
 // longer than any request is on its way.
+//
+// Where memory is full Redis refuses a script at its first command that needs
+// more, unless a write came before: a claim of a known stream and a removal
+// begin with DEL, so that streams can still be removed.
 
-// KEYS lease stream; ARGV owner address milliseconds create.
-// {0, address, milliseconds left} | {1, fence, fence before, owner before,
+// KEYS lease stream; ARGV owner address milliseconds create claim held, the
+// claim that goes with a copy in memory or ''.
+// {0, address, milliseconds left} | {1, fence, fence before, claim before,
 // number} | {2}: there is no such stream, and it was not to be made.
 constexpr const char* kClaimScript = R"(
 local holder = redis.call('HGET', KEYS[1], 'owner')
@@ -23,10 +31,14 @@ if holder and holder ~= ARGV[1] then
     return {0, address, redis.call('PTTL', KEYS[1])}
   end
 end
-local before = redis.call('HMGET', KEYS[2], 'fence', 'owner', 'number')
-if ARGV[4] == '0' and not holder and not before[3] then return {2} end
+local before = redis.call('HMGET', KEYS[2], 'fence', 'claim', 'number')
+local has_copy = before[2] == ARGV[6]
+if ARGV[4] == '0' and not holder and not before[3] and not has_copy then
+  return {2}
+end
+if before[1] then redis.call('DEL', KEYS[1]) end
 local fence = redis.call('HINCRBY', KEYS[2], 'fence', 1)
-redis.call('HSET', KEYS[2], 'owner', ARGV[1])
+redis.call('HSET', KEYS[2], 'claim', ARGV[5])
 redis.call('PERSIST', KEYS[2])
 redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'address', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
@@ -42,17 +54,17 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 )";
 
-// KEYS lease stream snapshots; ARGV owner fence number milliseconds field bytes
-// next_seq frozen kept-at-most. 0 saved, 1 fenced, 2 older. Keeps the newest
-// two snapshots and the newest of those that a person asked for.
+// KEYS lease stream snapshots; ARGV claim fence number milliseconds field bytes
+// next_seq frozen kept-at-most owner. 0 saved, 1 fenced, 2 older. Keeps the
+// newest two snapshots and the newest of those that a person asked for.
 constexpr const char* kSaveScript = R"(
-local now = redis.call('HMGET', KEYS[2], 'fence', 'owner', 'number')
+local now = redis.call('HMGET', KEYS[2], 'fence', 'claim', 'number')
 if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
 if tonumber(ARGV[3]) <= tonumber(now[3] or 0) then return 2 end
 redis.call('HSET', KEYS[3], ARGV[5], ARGV[6])
 redis.call('HSET', KEYS[2], 'number', ARGV[3], 'next_seq', ARGV[7],
            'frozen', ARGV[8])
-if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then
+if redis.call('HGET', KEYS[1], 'owner') == ARGV[10] then
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
 end
 local all = {}
@@ -72,6 +84,15 @@ end
 return 0
 )";
 
+// KEYS stream; ARGV claim fence number next_seq. Notes that enough replicas
+// have the snapshot. 1 if it is noted.
+constexpr const char* kDurableScript = R"(
+local now = redis.call('HMGET', KEYS[1], 'fence', 'claim')
+if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'durable', ARGV[3], 'durable_seq', ARGV[4])
+return 1
+)";
+
 // KEYS lease stream; ARGV owner fence. 1 if it is released.
 constexpr const char* kReleaseScript = R"(
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] or
@@ -83,25 +104,34 @@ end
 return 1
 )";
 
-// KEYS lease stream snapshots; ARGV owner fence. 0 removed, 1 fenced.
+// KEYS lease stream snapshots; ARGV claim fence. 0 removed, 1 fenced.
 constexpr const char* kRemoveScript = R"(
-local now = redis.call('HMGET', KEYS[2], 'fence', 'owner')
+local now = redis.call('HMGET', KEYS[2], 'fence', 'claim')
 if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
-redis.call('HINCRBY', KEYS[2], 'fence', 1)  -- for saves on their way
 redis.call('DEL', KEYS[1], KEYS[3])
-redis.call('HDEL', KEYS[2], 'number', 'next_seq', 'frozen')
+redis.call('HDEL', KEYS[2], 'number', 'next_seq', 'frozen', 'durable',
+           'durable_seq')
+redis.call('HINCRBY', KEYS[2], 'fence', 1)  -- for saves on their way
 redis.call('PEXPIRE', KEYS[2], 86400000)
 return 0
 )";
 
-// KEYS stream snapshots; ARGV owner fence field. Puts a damaged snapshot aside.
+// KEYS server; ARGV owner milliseconds. Who did this before, or ''.
+constexpr const char* kAnnounceScript = R"(
+local before = redis.call('GET', KEYS[1])
+redis.call('DEL', KEYS[1])
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return before or ''
+)";
+
+// KEYS stream snapshots; ARGV claim fence field. Puts a damaged snapshot aside.
 constexpr const char* kSetAsideScript = R"(
-local now = redis.call('HMGET', KEYS[1], 'fence', 'owner')
+local now = redis.call('HMGET', KEYS[1], 'fence', 'claim')
 if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
 local bytes = redis.call('HGET', KEYS[2], ARGV[3])
 if bytes then
-  redis.call('HSET', KEYS[2], 'damaged-' .. ARGV[3], bytes)
   redis.call('HDEL', KEYS[2], ARGV[3])
+  redis.call('HSET', KEYS[2], 'damaged-' .. ARGV[3], bytes)
 end
 return 0
 )";

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +20,11 @@ struct RedisReply {
   std::string text;  // of a text or an error
   std::vector<RedisReply> list;
 };
+
+// The number that a field of a hash holds; 0 if there is none.
+inline int64_t number_in(const RedisReply& reply) {
+  return std::strtoll(reply.text.c_str(), nullptr, 10);
+}
 
 using RedisCommand = std::vector<std::string>;  // arguments are any bytes
 

@@ -11,6 +11,9 @@
 namespace sotta {
 namespace {
 
+constexpr const char* kCluster =
+    "is a node of a Redis Cluster, expected one Redis (and replicas)";
+
 timeval to_timeval(int64_t milliseconds) {
   timeval time = {};
   time.tv_sec = static_cast<time_t>(milliseconds / 1000);
@@ -102,11 +105,14 @@ class RedisClient::Connection {
  private:
   [[noreturn]] void refuse(const std::string& problem) {
     const std::string word = problem.substr(0, problem.find(' '));
-    for (const char* away : {"READONLY", "LOADING", "MASTERDOWN", "NOAUTH"})
+    for (const char* away : {"READONLY", "LOADING", "MASTERDOWN", "NOAUTH",
+                             "MOVED", "ASK", "CLUSTERDOWN"})
       is_away_ = is_away_ || word == away;
-    if (word == "MOVED" || word == "ASK")
-      fail(ErrorKind::kUnsupported, name_,
-           "is a node of a Redis Cluster, expected one Redis (and replicas)");
+    if (word == "MOVED" || word == "ASK") fail(ErrorKind::kIo, name_, kCluster);
+    if (word == "OOM")
+      fail(ErrorKind::kIo, name_,
+           "refuses as its memory is full (maxmemory), removing streams frees "
+           "some");
     if (word == "NOAUTH" || word == "WRONGPASS" || word == "NOPERM")
       fail(ErrorKind::kIo, name_, "refuses this user: " + word);
     fail(ErrorKind::kIo, name_, "refuses: " + problem);
@@ -185,8 +191,7 @@ void RedisClient::probe() {
   const auto replies =
       run_on(*connection, {{"INFO", "server"}, {"INFO", "replication"}});
   if (replies[0].text.find("redis_mode:cluster") != std::string::npos)
-    fail(ErrorKind::kUnsupported, address_.text(),
-         "is a node of a Redis Cluster, expected one Redis (and replicas)");
+    fail(ErrorKind::kUnsupported, address_.text(), kCluster);
   if (replies[1].text.find("role:slave") != std::string::npos)
     fail(ErrorKind::kIo, address_.text(), "is a replica, expected a primary");
   give_back(std::move(connection));

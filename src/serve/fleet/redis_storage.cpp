@@ -1,10 +1,12 @@
 #include "serve/fleet/redis_storage.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <utility>
 
 #include "sotta/core/error.h"
+#include "sotta/core/log.h"
 #include "sotta/data/safetensors.h"
 
 #include "serve/fleet/lease_scripts.h"
@@ -34,6 +36,17 @@ std::vector<SnapshotEntry> entries_among(const std::vector<RedisReply>& names) {
   std::sort(entries.begin(), entries.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
   return entries;
+}
+
+// No other claim of any process has this name.
+std::string draw_claim(const std::string& owner) {
+  static std::atomic<int64_t> claims{0};
+  return owner + "-" + std::to_string(++claims);
+}
+
+[[noreturn]] void refuse_as_away() {
+  throw RequestError(HttpStatus::kUnavailable, "stream",
+                     "the store of streams cannot be reached, send it again");
 }
 
 }  // namespace
@@ -68,17 +81,33 @@ RedisCommand RedisStorage::script(
   return command;
 }
 
-ClaimReply RedisStorage::ask_for_lease(bool create) {
+// Any other kind is no answer of the script, and tells nothing of what was
+// done.
+const RedisReply& RedisStorage::require_kind(RedisReply::Kind kind,
+                                             const RedisReply& reply) const {
+  if (reply.kind != kind ||
+      (kind == RedisReply::Kind::kList && reply.list.empty()))
+    fail(ErrorKind::kIo, context_->options.redis.text(),
+         "answers a script with another kind of value than it returns");
+  return reply;
+}
+
+int64_t RedisStorage::integer_in(const RedisReply& reply) const {
+  return require_kind(RedisReply::Kind::kInteger, reply).integer;
+}
+
+ClaimReply RedisStorage::ask_for_lease(bool create, const std::string& claim) {
   const FleetOptions& options = context_->options;
   RedisReply reply;
   try {
-    reply = context_->client.run(
-        script(kClaimScript, {"lease", "stream"},
-               {context_->owner, options.advertise,
-                std::to_string(options.lease_ms), create ? "1" : "0"}));
-  } catch (const Error&) {
-    throw RequestError(HttpStatus::kUnavailable, "stream",
-                       "the store of streams cannot be reached, send it again");
+    reply = context_->client.run(script(
+        kClaimScript, {"lease", "stream"},
+        {context_->owner, options.advertise, std::to_string(options.lease_ms),
+         create ? "1" : "0", claim, lease_->lost ? "" : claim_}));
+    require_kind(RedisReply::Kind::kList, reply);
+  } catch (const Error& error) {
+    if (context_->client.is_away()) refuse_as_away();
+    throw RequestError(HttpStatus::kUnavailable, first_line(error));
   }
   ClaimReply claimed;
   const auto& list = reply.list;
@@ -89,7 +118,7 @@ ClaimReply RedisStorage::ask_for_lease(bool create) {
   if (claimed.taken) {
     claimed.fence = list.at(1).integer;
     claimed.fence_before = list.at(2).integer;
-    claimed.owner_before = list.at(3).text;
+    claimed.claim_before = list.at(3).text;
     claimed.number = list.at(4).integer;
   } else {
     claimed.address = list.at(1).text;
@@ -101,16 +130,17 @@ ClaimReply RedisStorage::ask_for_lease(bool create) {
 bool RedisStorage::claim(bool create) {
   if (lease_->is_valid()) {
     if (!context_->client.is_away()) return true;
-    throw RequestError(HttpStatus::kUnavailable, "stream",
-                       "the store of streams cannot be reached, send it again");
+    refuse_as_away();
   }
   const int64_t held = lease_->lost ? 0 : lease_->fence.load();
   const auto asked = HeldLease::Clock::now();
-  const ClaimReply reply = ask_for_lease(create);
-  const Standing standing = standing_after(reply, context_->owner, held);
+  const std::string claim = draw_claim(context_->owner);
+  const ClaimReply reply = ask_for_lease(create, claim);
+  const Standing standing = standing_after(reply, claim_, held);
   if (standing == Standing::kElsewhere) lose(reply);
   if (standing == Standing::kStale && held > 0) ++context_->lost;
   ++context_->claims;
+  claim_ = claim;
   lease_->fence = reply.fence;
   lease_->lost = false;
   lease_->prolong(asked, context_->options.lease_ms);
@@ -129,6 +159,17 @@ void RedisStorage::lose(const ClaimReply& reply) {
   throw elsewhere;
 }
 
+RedisCommand RedisStorage::save_command(const SnapshotEntry& entry,
+                                        const StreamState& state) const {
+  return script(
+      kSaveScript, {"lease", "stream", "snapshots"},
+      {claim_, std::to_string(lease_->fence), std::to_string(entry.number),
+       std::to_string(context_->options.lease_ms), field_of(entry),
+       safetensors_bytes(to_tensor_file(state), "state"),
+       std::to_string(state.next_seq), state.frozen ? "1" : "0",
+       std::to_string(StreamFolder::kKept), context_->owner});
+}
+
 // Every attempt has a number of its own: one that is still on its way when the
 // next has been taken is refused as older.
 int64_t RedisStorage::save(const StreamState& state, bool keep) {
@@ -137,33 +178,52 @@ int64_t RedisStorage::save(const StreamState& state, bool keep) {
   const SnapshotEntry entry{++number_, keep};
   std::vector<RedisCommand> commands;
   if (!listed_) commands.push_back({"ZADD", index_, "0", stream_});
-  commands.push_back(script(
-      kSaveScript, {"lease", "stream", "snapshots"},
-      {context_->owner, std::to_string(lease_->fence),
-       std::to_string(entry.number), std::to_string(options.lease_ms),
-       field_of(entry), safetensors_bytes(to_tensor_file(state), "state"),
-       std::to_string(state.next_seq), state.frozen ? "1" : "0",
-       std::to_string(StreamFolder::kKept)}));
+  commands.push_back(save_command(entry, state));
   const size_t at = commands.size() - 1;
   if (options.min_replicas > 0)
     commands.push_back(
         {"WAIT", std::to_string(options.min_replicas), kWaitMilliseconds});
   const auto replies = context_->client.run(commands);
   listed_ = true;
-  if (replies[at].integer != 0) {
+  if (integer_in(replies[at]) != 0) {
     ++context_->fenced;
     ++context_->lost;
     lease_->lost = true;
     context_->keeper.forget(lease_);
     throw StreamElsewhere();
   }
-  if (options.min_replicas > 0 &&
-      replies[at + 1].integer < options.min_replicas)
+  if (options.min_replicas == 0) return entry.number;
+  const int64_t replicas = integer_in(replies[at + 1]);
+  if (replicas < options.min_replicas)
     fail(ErrorKind::kIo, options.redis.text(),
-         "saved a snapshot on " + std::to_string(replies[at + 1].integer) +
+         "saved a snapshot on " + std::to_string(replicas) +
              " replicas, --min-replicas expects " +
              std::to_string(options.min_replicas));
+  note_durable(entry.number, state.next_seq);
   return entry.number;
+}
+
+// For whoever lists or loads the stream next. If this is lost, the snapshot is
+// durable all the same, and only saved again when it is loaded.
+void RedisStorage::note_durable(int64_t number, int64_t next_seq) const {
+  try {
+    context_->client.run(
+        script(kDurableScript, {"stream"},
+               {claim_, std::to_string(lease_->fence), std::to_string(number),
+                std::to_string(next_seq)}));
+  } catch (const Error& error) {
+    log(LogLevel::kWarning, first_line(error));
+  }
+}
+
+std::optional<int64_t> RedisStorage::durable_seq(const Loaded& loaded) const {
+  if (context_->options.min_replicas == 0) return std::nullopt;
+  const auto noted = context_->client.run(
+      {"HMGET", key_ + ":stream", "durable", "durable_seq"});
+  const int64_t next_seq = loaded.state.next_seq;
+  return number_in(noted.list.at(0)) >= loaded.number
+             ? next_seq
+             : std::min(next_seq, number_in(noted.list.at(1)));
 }
 
 std::vector<SnapshotEntry> RedisStorage::snapshots() const {
@@ -190,9 +250,9 @@ StreamState RedisStorage::read(int64_t number) const {
 }
 
 void RedisStorage::set_aside(const SnapshotEntry& entry) const {
-  context_->client.run(script(
-      kSetAsideScript, {"stream", "snapshots"},
-      {context_->owner, std::to_string(lease_->fence), field_of(entry)}));
+  context_->client.run(
+      script(kSetAsideScript, {"stream", "snapshots"},
+             {claim_, std::to_string(lease_->fence), field_of(entry)}));
 }
 
 std::optional<StreamStorage::Loaded> RedisStorage::load() {
@@ -205,6 +265,7 @@ std::optional<StreamStorage::Loaded> RedisStorage::load() {
       loaded.number = all[i].number;
       for (const SnapshotEntry& entry : broken)
         set_aside(entry);
+      loaded.durable_seq = durable_seq(loaded);
       return loaded;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kIo) throw;
@@ -217,16 +278,24 @@ std::optional<StreamStorage::Loaded> RedisStorage::load() {
   return std::nullopt;
 }
 
+// One that went unanswered may be carried out yet: the copy goes as if it was
+// lost, and the next claim raises the fence, so that it removes nothing later.
 void RedisStorage::remove() {
-  const RedisReply removed = context_->client.run(
-      script(kRemoveScript, {"lease", "stream", "snapshots"},
-             {context_->owner, std::to_string(lease_->fence)}));
-  if (removed.integer != 0) {
+  int64_t refused = 0;
+  try {
+    refused = integer_in(context_->client.run(
+        script(kRemoveScript, {"lease", "stream", "snapshots"},
+               {claim_, std::to_string(lease_->fence)})));
+  } catch (const Error&) {
+    if (context_->client.is_away()) lease_->lost = true;
+    throw;
+  }
+  context_->keeper.forget(lease_);
+  if (refused != 0) {
     ++context_->lost;
     lease_->lost = true;
     throw StreamElsewhere();
   }
-  context_->keeper.forget(lease_);
   lease_->fence = 0;
   context_->client.run({"ZREM", index_, stream_});
 }

@@ -41,14 +41,22 @@ class RedisStorage : public StreamStorage {
  private:
   RedisCommand script(const char* text, const std::vector<const char*>& keys,
                       const std::vector<std::string>& arguments) const;
-  ClaimReply ask_for_lease(bool create);
+  ClaimReply ask_for_lease(bool create, const std::string& claim);
   [[noreturn]] void lose(const ClaimReply& reply);
+  RedisCommand save_command(const SnapshotEntry& entry,
+                            const StreamState& state) const;
+  const RedisReply& require_kind(RedisReply::Kind kind,
+                                 const RedisReply& reply) const;
+  int64_t integer_in(const RedisReply& reply) const;
+  void note_durable(int64_t number, int64_t next_seq) const;
+  std::optional<int64_t> durable_seq(const Loaded& loaded) const;
   StreamState read(const SnapshotEntry& entry) const;
   void set_aside(const SnapshotEntry& entry) const;
 
   const std::shared_ptr<FleetContext> context_;
   const std::string stream_, key_, index_;
   const std::shared_ptr<HeldLease> lease_;
+  std::string claim_;   // that the lease was taken by
   int64_t number_ = 0;  // of the last snapshot, or attempt to save one
   bool listed_ = false;
 };

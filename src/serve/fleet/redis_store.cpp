@@ -1,7 +1,8 @@
 #include "serve/fleet/redis_store.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <random>
+#include <utility>
 
 #include "sotta/core/error.h"
 
@@ -49,21 +50,27 @@ std::vector<RedisStore::Listed> RedisStore::list(const std::string& model,
   std::vector<RedisCommand> commands;
   for (const RedisReply& name : names.list) {
     const std::string key = redis_key(model, name.text);
-    commands.push_back(
-        {"HMGET", key + ":stream", "number", "next_seq", "frozen"});
+    commands.push_back({"HMGET", key + ":stream", "number", "next_seq",
+                        "frozen", "durable", "durable_seq"});
     commands.push_back({"HGET", key + ":lease", "address"});
   }
   if (commands.empty()) return {};
   const auto replies = client.run(commands);
-  const auto number = [](const RedisReply& reply) {
-    return std::strtoll(reply.text.c_str(), nullptr, 10);
-  };
+  const bool all_durable = context_->options.min_replicas == 0;
   std::vector<Listed> listed;
   for (size_t i = 0; i < names.list.size(); ++i) {
     const auto& fields = replies[2 * i].list;
-    listed.push_back({names.list[i].text, replies[2 * i + 1].text,
-                      number(fields.at(0)), number(fields.at(1)),
-                      fields.at(2).text == "1"});
+    Listed stream;
+    stream.name = names.list[i].text;
+    stream.address = replies[2 * i + 1].text;
+    stream.snapshot = number_in(fields.at(0));
+    stream.next_seq = number_in(fields.at(1));
+    stream.frozen = fields.at(2).text == "1";
+    stream.durable_seq =
+        all_durable || number_in(fields.at(3)) >= stream.snapshot
+            ? stream.next_seq
+            : std::min(stream.next_seq, number_in(fields.at(4)));
+    listed.push_back(std::move(stream));
   }
   return listed;
 }

@@ -62,6 +62,7 @@ class RedisStore : public StreamStore {
     std::string name;
     std::string address;  // of the server that has it; empty: none
     int64_t snapshot = 0;
+    int64_t next_seq = 0;  // of that snapshot
     int64_t durable_seq = 0;
     bool frozen = false;
   };

@@ -16,7 +16,8 @@ StreamTable::Listed to_listed(const RedisStore::Listed& saved) {
   StreamTable::Listed listed;
   listed.name = saved.name;
   listed.server = saved.address;
-  listed.status.next_seq = listed.status.durable_seq = saved.durable_seq;
+  listed.status.next_seq = saved.next_seq;
+  listed.status.durable_seq = saved.durable_seq;
   listed.status.snapshot = saved.snapshot;
   listed.status.frozen = saved.frozen ? "by request" : "";
   return listed;

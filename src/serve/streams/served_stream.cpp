@@ -33,9 +33,13 @@ ServedStream::ServedStream(std::unique_ptr<Adapter> adapter,
   if (!loaded) return;
   restore(loaded->state);
   snapshot_ = loaded->number;
-  durable_seq_ = next_seq_;
+  durable_seq_ = loaded->durable_seq.value_or(next_seq_);
   for (const std::string& problem : loaded->damaged)
     say(problem + "; went on from snapshot " + std::to_string(loaded->number));
+  if (durable_seq_ < next_seq_) {  // replicas may lack the snapshot
+    dirty_ = true;
+    save();
+  }
   const auto since = storage_->requests_since(loaded->number);
   watch_.mute(true);
   repeat(since.requests);

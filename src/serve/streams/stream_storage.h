@@ -63,6 +63,9 @@ class StreamStorage {
     StreamState state;
     int64_t number = 0;
     std::vector<std::string> damaged;  // what is wrong with newer ones
+
+    // Requests of it that outlive the store's failures; none: all of them.
+    std::optional<int64_t> durable_seq;
   };
   // The newest snapshot that is whole; none if there is no whole one and none
   // was there. Newer ones that are damaged are put aside. Throws

@@ -107,9 +107,40 @@ def failure(state):
 
 
 @needs_redis
-def a_redis_that_is_not_there_is_named_without_its_secrets():
-    said = failure(f"redis://xavier:secret@127.0.0.1:{free_port()}/0")
-    assert "cannot be reached" in said and "secret" not in said and "xavier" not in said, said
+def a_redis_that_is_not_there_is_named_without_its_secrets_and_waited_for():
+    with Redis() as redis:
+        redis.process.kill()
+        redis.process.wait()
+        with redis.server(user="default:secret@") as server:
+            client = server.client()
+            ready = client.ask("GET", "/v2/health/ready")
+            expect(ready.status, 503, "ready")
+            assert "cannot be reached" in ready.json["error"] and "secret" not in ready.json["error"], ready.json
+            expect(client.infer(draw_images(8, 2)).status, 200, "the source model")
+            expect(client.stream("s", 0, draw_images(8, 0)).status, 503, "a stream")
+            redis.start()
+            redis.ask("ACL SETUSER default >secret")
+            for _ in range(100):
+                answer = client.stream("s", 0, draw_images(8, 0))
+                if answer.status == 200:
+                    break
+                time.sleep(0.1)
+            expect(answer.status, 200, "a stream when Redis is there")
+            expect(client.ask("GET", "/v2/health/ready").status, 200, "ready")
+
+
+@needs_redis
+def a_full_redis_is_named_and_streams_can_be_deleted():
+    with Redis() as redis, redis.server() as server:
+        client = server.client()
+        client.stream("s", 0, draw_images(8, 0))
+        client.ask("GET", "/v2/models/fashion/streams/s/norm")  # until it is saved
+        redis.ask("CONFIG SET maxmemory 1")
+        answer = client.stream("new", 0, draw_images(8, 0))
+        expect(answer.status, 503, "a new stream")
+        assert "memory is full" in answer.json["error"], answer.json
+        expect(client.ask("DELETE", "/v2/models/fashion/streams/s").status, 200, "DELETE")
+        redis.ask("CONFIG SET maxmemory 0")
 
 
 @needs_redis

@@ -2,48 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include "serve/fleet/redis_storage.h"
 #include "serve/streams/served_stream.h"
 #include "serve/streams/stream_table.h"
 #include "tests/serve/expect_refusal.h"
 #include "tests/serve/fake_redis.h"
-#include "tests/serve/redis_server.h"
+#include "tests/serve/redis_fleet.h"
 #include "tests/serve/small_stream.h"
 #include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
 
+using testing::comes_true;
 using testing::expect_error;
 using testing::expect_refusal;
 using testing::expect_same_state;
 using testing::small_requests;
 
-class Redis : public testing::WithRedis {
- protected:
-  FleetOptions options(const std::string& address) const {
-    FleetOptions fleet;
-    fleet.redis = redis->address();
-    fleet.advertise = address;
-    return fleet;
-  }
-  RedisStore store(const std::string& address) const {
-    return RedisStore(options(address));
-  }
-
-  // As when a server was stopped for longer than its lease.
-  void lapse(const std::string& stream) const {
-    RedisClient(redis->address())
-        .run(RedisCommand{"DEL", redis_key("m", stream) + ":lease"});
-  }
-
-  static StreamState state_of(int64_t next_seq) {
-    StreamState state;
-    state.identity = "small";
-    state.next_seq = next_seq;
-    return state;
-  }
-};
+class Redis : public testing::WithFleet {};
 
 std::unique_ptr<ServedStream> open_small(
     std::unique_ptr<StreamStorage> storage) {
@@ -256,7 +232,6 @@ TEST_F(Redis, ASnapshotThatTooFewReplicasHaveIsNotDurable) {
             std::string::npos);
 }
 
-// The stream as the next server finds it, that expects one replica.
 TEST_F(Redis, ALoadedSnapshotIsDurableOnceReplicasHaveIt) {
   FleetOptions fleet = options("http://one:1");
   fleet.min_replicas = 1;
@@ -393,9 +368,7 @@ TEST_F(Redis, WhereItIsAwayStreamsAreRefusedAndGoOnAfterwards) {
                  [&] { table.infer("s", requests[1]); });
   EXPECT_TRUE(one.counts().store_away);
   redis->start();  // without what it had
-  for (int tries = 0; one.counts().store_away && tries < 100; ++tries)
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(one.counts().store_away);
+  EXPECT_TRUE(comes_true([&] { return !one.counts().store_away; }));
   // The stream begins again, once it is found to be gone.
   int64_t next_seq = 0;
   for (int tries = 0; next_seq == 0 && tries < 100; ++tries) {
@@ -406,45 +379,6 @@ TEST_F(Redis, WhereItIsAwayStreamsAreRefusedAndGoOnAfterwards) {
     }
   }
   EXPECT_EQ(next_seq, 1);
-}
-
-TEST_F(Redis, AsksForUserAndPassword) {
-  RedisClient admin(redis->address());
-  admin.run(RedisCommand{"ACL", "SETUSER", "sotta", "on", ">p@ss", "~sotta:*",
-                         "+eval", "+wait", "+info", "+ping", "+select",
-                         "+@read", "+@write"});
-  admin.run(RedisCommand{"ACL", "SETUSER", "default", "off"});
-  expect_error(ErrorKind::kIo, "refuses this user",
-               [&] { store("http://one:1"); });
-
-  FleetOptions fleet = options("http://one:1");
-  fleet.redis.user = "sotta";
-  fleet.redis.password = "p@ss";
-  const RedisStore one(fleet);
-  const auto a = one.open("m", "a");
-  a->claim(true);
-  a->save(state_of(3), false);
-
-  EXPECT_EQ(one.list("m", "", 10).size(), 1U);
-  a->remove();
-}
-
-TEST_F(Redis, AClusterIsRefusedAtTheStart) {
-  const testing::RedisServer node({"--cluster-enabled", "yes"});
-  FleetOptions fleet;
-  fleet.redis = node.address();
-
-  expect_error(ErrorKind::kUnsupported, "Redis Cluster",
-               [&] { RedisStore{fleet}; });
-}
-
-TEST_F(Redis, AReplicaIsRefused) {
-  const testing::RedisServer replica(
-      {"--replicaof", "127.0.0.1 " + std::to_string(redis->port)});
-  FleetOptions fleet;
-  fleet.redis = replica.address();
-
-  expect_error(ErrorKind::kIo, "is a replica", [&] { RedisStore{fleet}; });
 }
 
 }  // namespace

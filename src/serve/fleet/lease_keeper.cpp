@@ -17,9 +17,10 @@ constexpr size_t kBatch = 256;  // leases renewed in one go
 }  // namespace
 
 LeaseKeeper::LeaseKeeper(RedisClient& client, std::string owner,
-                         int64_t lease_ms)
+                         std::string address, int64_t lease_ms)
     : client_(client),
       owner_(std::move(owner)),
+      address_(std::move(address)),
       lease_ms_(lease_ms),
       thread_([this] { work(); }) {}
 
@@ -34,17 +35,23 @@ LeaseKeeper::~LeaseKeeper() {
 
 void LeaseKeeper::add(const std::shared_ptr<HeldLease>& lease) {
   const Lock lock(mutex_);
-  held_.insert(lease);
+  held_[lease->key] = lease;
+}
+
+// The stream may have been opened again meanwhile, and have a later lease.
+void LeaseKeeper::erase(const std::shared_ptr<HeldLease>& lease) {
+  const auto found = held_.find(lease->key);
+  if (found != held_.end() && found->second == lease) held_.erase(found);
 }
 
 void LeaseKeeper::forget(const std::shared_ptr<HeldLease>& lease) {
   const Lock lock(mutex_);
-  held_.erase(lease);
+  erase(lease);
 }
 
 void LeaseKeeper::release(const std::shared_ptr<HeldLease>& lease) {
   const Lock lock(mutex_);
-  held_.erase(lease);
+  erase(lease);
   if (lease->fence == 0 || lease->lost) return;
   releases_.push_back({lease->key, lease->fence});
   wake_.notify_all();
@@ -55,18 +62,25 @@ size_t LeaseKeeper::held() const {
   return held_.size();
 }
 
+bool LeaseKeeper::holds(const std::string& key) const {
+  const Lock lock(mutex_);
+  const auto found = held_.find(key);
+  return found != held_.end() && found->second->is_valid();
+}
+
 void LeaseKeeper::work() {
   using Clock = HeldLease::Clock;
   const std::chrono::milliseconds interval(lease_ms_ / 3);
   auto next = Clock::now() + interval;
   Lock lock(mutex_);
   while (!ended_ || !releases_.empty()) {
-    const auto until = client_.is_away() ? Clock::now() + kProbeInterval : next;
-    wake_.wait_until(lock, until,
+    // Requests find out that Redis is away, and do not wake anyone.
+    wake_.wait_until(lock, std::min(next, Clock::now() + kProbeInterval),
                      [this] { return ended_ || !releases_.empty(); });
     const auto releases = std::exchange(releases_, {});
-    const std::vector<std::shared_ptr<HeldLease>> held(held_.begin(),
-                                                       held_.end());
+    Leases held;
+    for (const auto& [key, lease] : held_)
+      held.push_back(lease);
     lock.unlock();
     if (client_.is_away()) {
       probe();
@@ -74,6 +88,7 @@ void LeaseKeeper::work() {
     }
     if (!releases.empty()) release(releases);
     if (Clock::now() >= next) {
+      announce();
       renew(held);
       next = Clock::now() + interval;
     }
@@ -82,16 +97,37 @@ void LeaseKeeper::work() {
 }
 
 void LeaseKeeper::probe() {
+  const std::string before = client_.problem();
   try {
     client_.probe();
     log(LogLevel::kWarning,
         client_.address().text() + ": is back, streams go on");
-  } catch (const std::exception&) {
-    // Still away; whoever needs it says so.
+  } catch (const std::exception& error) {
+    // A person may have to mend what is in the way now.
+    if (client_.problem() != before) log(LogLevel::kWarning, first_line(error));
   }
 }
 
-void LeaseKeeper::renew(const std::vector<std::shared_ptr<HeldLease>>& leases) {
+// Who is found the first time may be a predecessor that has ended.
+void LeaseKeeper::announce() {
+  try {
+    const RedisReply before = client_.run(RedisCommand{
+        "EVAL", kAnnounceScript, "1", "sotta:server:{" + address_ + "}", owner_,
+        std::to_string(lease_ms_)});
+    const bool found =
+        announced_ && !before.text.empty() && before.text != owner_;
+    if (found && !doubled_)
+      log(LogLevel::kWarning, "--advertise " + address_ +
+                                  ": another server that runs has the same, "
+                                  "both take streams from each other");
+    announced_ = true;
+    doubled_ = found;
+  } catch (const std::exception&) {
+    // Renewing says why.
+  }
+}
+
+void LeaseKeeper::renew(const Leases& leases) {
   for (size_t begin = 0; begin < leases.size(); begin += kBatch) {
     const size_t end = std::min(leases.size(), begin + kBatch);
     std::vector<RedisCommand> commands;
@@ -108,10 +144,12 @@ void LeaseKeeper::renew(const std::vector<std::shared_ptr<HeldLease>>& leases) {
       const auto replies = client_.run(commands);
       for (size_t i = begin; i < end; ++i)
         if (leases[i]->fence == fences[i - begin]) {  // not claimed meanwhile
-          if (replies[i - begin].integer == 1)
+          if (replies[i - begin].integer == 1) {
             leases[i]->prolong(asked, lease_ms_);
-          else
+          } else {  // whoever uses the stream next claims it
             leases[i]->valid_until = 0;
+            forget(leases[i]);
+          }
         }
     } catch (const std::exception& error) {
       log(LogLevel::kWarning, first_line(error));

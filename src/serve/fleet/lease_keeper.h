@@ -4,9 +4,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,12 +43,13 @@ struct HeldLease {
 };
 
 // Renews the leases that a process holds, in a thread of its own, every third
-// of their time; gives back those that it needs no more; and asks after a Redis
-// that is away. Thread-safe.
+// of their time; gives back those that it needs no more; asks after a Redis
+// that is away; and warns of another server at the same address. Thread-safe.
 class LeaseKeeper {
  public:
   // The client must outlive it.
-  LeaseKeeper(RedisClient& client, std::string owner, int64_t lease_ms);
+  LeaseKeeper(RedisClient& client, std::string owner, std::string address,
+              int64_t lease_ms);
 
   // Gives back what is left to give back.
   ~LeaseKeeper();
@@ -61,25 +62,32 @@ class LeaseKeeper {
   // Renews it no more.
   void forget(const std::shared_ptr<HeldLease>& lease);
 
+  // Those that Redis has not refused to renew.
   size_t held() const;
+  bool holds(const std::string& key) const;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  using Leases = std::vector<std::shared_ptr<HeldLease>>;
   struct Release {
     std::string key;
     int64_t fence;
   };
   void work();
   void probe();
-  void renew(const std::vector<std::shared_ptr<HeldLease>>& leases);
+  void announce();
+  void renew(const Leases& leases);
+  void erase(const std::shared_ptr<HeldLease>& lease);
   void release(const std::vector<Release>& releases);
 
   RedisClient& client_;
-  const std::string owner_;
+  const std::string owner_, address_;
   const int64_t lease_ms_;
+  bool announced_ = false;  // at the address
+  bool doubled_ = false;    // another server does so, too
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::set<std::shared_ptr<HeldLease>> held_;
+  std::map<std::string, std::shared_ptr<HeldLease>> held_;  // by their keys
   std::vector<Release> releases_;
   bool ended_ = false;
   std::thread thread_;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "sotta/core/error.h"
+
 #include "serve/fleet/redis_url.h"
 
 namespace sotta {
@@ -25,6 +27,13 @@ struct RedisReply {
 inline int64_t number_in(const RedisReply& reply) {
   return std::strtoll(reply.text.c_str(), nullptr, 10);
 }
+
+// Redis is there and cannot be used until a person mends that: a wrong
+// password, missing rights, a cluster, a policy that drops keys.
+class RedisRefusal : public Error {
+ public:
+  using Error::Error;
+};
 
 using RedisCommand = std::vector<std::string>;  // arguments are any bytes
 
@@ -54,8 +63,14 @@ class RedisClient {
 
   bool is_away() const { return away_; }
 
-  // Asks whether Redis can be used, on a connection of its own if it was away.
-  // Throws Error(kIo); Error(kUnsupported) if it is a node of a cluster.
+  // Why it is away, without its address; empty if it is not.
+  std::string problem() const;
+
+  // Asks whether Redis can be used, on a connection of its own; it is away if
+  // not. Throws Error(kIo) if it may be later: it cannot be reached, loads its
+  // data, is a replica. Throws RedisRefusal: kIo if it refuses the user,
+  // kUnsupported if it is a node of a cluster, or drops keys when its memory is
+  // full.
   void probe();
 
   const RedisAddress& address() const { return address_; }
@@ -66,12 +81,15 @@ class RedisClient {
   void give_back(std::unique_ptr<Connection> connection);
   std::vector<RedisReply> run_on(Connection& connection,
                                  const std::vector<RedisCommand>& commands);
+  void require_usable(Connection& connection);
+  void set_away(const std::exception& error);
 
   const RedisAddress address_;
   const int64_t timeout_ms_;
   std::atomic<bool> away_{false};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_;
+  std::string problem_;
 };
 
 }  // namespace sotta

@@ -46,6 +46,15 @@ RedisReply to_value(const redisReply& reply) {
   return value;
 }
 
+// Of a line "name:value" of what INFO says; empty if there is none.
+std::string value_in(const std::string& info, const std::string& name) {
+  const std::string begin = "\n" + name + ":";
+  const size_t found = info.find(begin);
+  if (found == std::string::npos) return "";
+  const size_t first = found + begin.size();
+  return info.substr(first, info.find_first_of("\r\n", first) - first);
+}
+
 }  // namespace
 
 class RedisClient::Connection {
@@ -106,15 +115,19 @@ class RedisClient::Connection {
   [[noreturn]] void refuse(const std::string& problem) {
     const std::string word = problem.substr(0, problem.find(' '));
     for (const char* away : {"READONLY", "LOADING", "MASTERDOWN", "NOAUTH",
-                             "MOVED", "ASK", "CLUSTERDOWN"})
+                             "NOPERM", "MOVED", "ASK", "CLUSTERDOWN"})
       is_away_ = is_away_ || word == away;
-    if (word == "MOVED" || word == "ASK") fail(ErrorKind::kIo, name_, kCluster);
+    if (word == "MOVED" || word == "ASK")
+      throw RedisRefusal(ErrorKind::kIo, name_ + ": " + kCluster);
     if (word == "OOM")
       fail(ErrorKind::kIo, name_,
            "refuses as its memory is full (maxmemory), removing streams frees "
            "some");
     if (word == "NOAUTH" || word == "WRONGPASS" || word == "NOPERM")
-      fail(ErrorKind::kIo, name_, "refuses this user: " + word);
+      throw RedisRefusal(ErrorKind::kIo,
+                         name_ + ": refuses this user: " + word);
+    if (word == "ERR")
+      throw RedisRefusal(ErrorKind::kIo, name_ + ": refuses: " + problem);
     fail(ErrorKind::kIo, name_, "refuses: " + problem);
   }
 
@@ -176,25 +189,60 @@ std::vector<RedisReply> RedisClient::run(
     auto replies = run_on(*connection, commands);
     give_back(std::move(connection));
     return replies;
-  } catch (...) {
-    if (connection && !connection->is_away()) throw;
-    // The others lead to the same Redis, which may have been replaced.
-    away_ = true;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    idle_.clear();
+  } catch (const std::exception& error) {
+    if (!connection || connection->is_away()) set_away(error);
     throw;
   }
 }
 
-void RedisClient::probe() {
-  auto connection = std::make_unique<Connection>(address_, timeout_ms_);
+void RedisClient::set_away(const std::exception& error) {
+  const std::string begin = address_.text() + ": ";
+  const std::lock_guard<std::mutex> lock(mutex_);
+  problem_ = first_line(error);
+  if (problem_.rfind(begin, 0) == 0) problem_.erase(0, begin.size());
+  away_ = true;
+  // The others lead to the same Redis, which may have been replaced.
+  idle_.clear();
+}
+
+std::string RedisClient::problem() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return problem_;
+}
+
+// The last two commands change nothing, and need the rights that streams do.
+void RedisClient::require_usable(Connection& connection) {
+  const std::string name = address_.text() + ": ";
   const auto replies =
-      run_on(*connection, {{"INFO", "server"}, {"INFO", "replication"}});
-  if (replies[0].text.find("redis_mode:cluster") != std::string::npos)
-    fail(ErrorKind::kUnsupported, address_.text(), kCluster);
-  if (replies[1].text.find("role:slave") != std::string::npos)
+      run_on(connection,
+             {{"INFO", "server"}, {"INFO", "replication"}, {"INFO", "memory"}});
+  if (value_in(replies[0].text, "redis_mode") == "cluster")
+    throw RedisRefusal(ErrorKind::kUnsupported, name + kCluster);
+  if (value_in(replies[1].text, "role") == "slave")
     fail(ErrorKind::kIo, address_.text(), "is a replica, expected a primary");
-  give_back(std::move(connection));
+  const std::string policy = value_in(replies[2].text, "maxmemory_policy");
+  const std::string limit = value_in(replies[2].text, "maxmemory");
+  if (!limit.empty() && limit != "0" && policy != "noeviction")
+    throw RedisRefusal(ErrorKind::kUnsupported,
+                       name + "has maxmemory-policy " + policy +
+                           ", which drops streams when its memory is full, "
+                           "expected noeviction");
+  run_on(connection,
+         {{"EVAL", "return redis.call('DEL', KEYS[1])", "1", "sotta:probe"},
+          {"WAIT", "0", "0"}});
+}
+
+void RedisClient::probe() {
+  try {
+    auto connection = std::make_unique<Connection>(address_, timeout_ms_);
+    require_usable(*connection);
+    give_back(std::move(connection));
+  } catch (const std::exception& error) {
+    set_away(error);
+    throw;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  problem_.clear();
   away_ = false;
 }
 

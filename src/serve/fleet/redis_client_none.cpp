@@ -23,4 +23,8 @@ std::vector<RedisReply> RedisClient::run(const std::vector<RedisCommand>&) {
 
 void RedisClient::probe() {}
 
+std::string RedisClient::problem() const {
+  return "";
+}
+
 }  // namespace sotta

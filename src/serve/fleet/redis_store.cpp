@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sotta/core/error.h"
+#include "sotta/core/log.h"
 
 #include "serve/fleet/redis_storage.h"
 
@@ -28,11 +29,17 @@ FleetContext::FleetContext(const FleetOptions& fleet_options)
     : options(fleet_options),
       owner(draw_owner()),
       client(options.redis),
-      keeper(client, owner, options.lease_ms) {}
+      keeper(client, owner, options.advertise, options.lease_ms) {}
 
 RedisStore::RedisStore(const FleetOptions& options)
     : context_(std::make_shared<FleetContext>(options)) {
-  context_->client.probe();
+  try {
+    context_->client.probe();
+  } catch (const RedisRefusal&) {
+    throw;
+  } catch (const Error& error) {
+    log(LogLevel::kWarning, first_line(error) + "; streams wait for it");
+  }
 }
 
 std::unique_ptr<StreamStorage> RedisStore::open(
@@ -78,6 +85,15 @@ std::vector<RedisStore::Listed> RedisStore::list(const std::string& model,
 FleetCounts RedisStore::counts() const {
   return {static_cast<int64_t>(context_->keeper.held()), context_->claims,
           context_->lost, context_->fenced, context_->client.is_away()};
+}
+
+std::string RedisStore::problem() const {
+  return context_->client.problem();
+}
+
+bool RedisStore::holds(const std::string& model,
+                       const std::string& stream) const {
+  return context_->keeper.holds(redis_key(model, stream));
 }
 
 }  // namespace sotta

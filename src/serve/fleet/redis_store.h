@@ -47,8 +47,9 @@ struct FleetContext {
 // a lease (docs/fleet.md). Thread-safe.
 class RedisStore : public StreamStore {
  public:
-  // Throws Error: kIo if Redis cannot be reached, kUnsupported if it is a
-  // cluster or this build has no hiredis.
+  // Where Redis cannot be reached yet, streams are refused until it can. Throws
+  // RedisRefusal where waiting does not help, Error(kUnsupported) if this build
+  // has no hiredis.
   explicit RedisStore(const FleetOptions& options);
 
   bool is_shared() const override { return true; }
@@ -71,7 +72,14 @@ class RedisStore : public StreamStore {
   std::vector<Listed> list(const std::string& model, const std::string& after,
                            size_t limit) const;
 
+  // Whether this process has the stream's lease.
+  bool holds(const std::string& model, const std::string& stream) const;
+
   FleetCounts counts() const;
+
+  // Why Redis cannot be used now, without its address; empty if it can.
+  std::string problem() const;
+
   const FleetOptions& options() const { return context_->options; }
 
  private:

@@ -205,7 +205,7 @@ HttpResponse Service::readiness() const {
     // which a balancer sends to servers that are ready.
     if (!options_.fleet->counts().store_away) return json("{\"ready\":true}");
     throw RequestError(HttpStatus::kUnavailable, "state",
-                       "the store of streams cannot be reached");
+                       "the store of streams " + options_.fleet->problem());
   }
   for (const ModelHandle& model : models()) {
     const std::string problem = model->streams().storage_problem();

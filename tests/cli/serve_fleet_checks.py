@@ -431,4 +431,28 @@ def a_fleets_streams_are_listed_with_their_servers():
         expect(one.client().status("a")["frozen"], "by request", "at its server")
 
 
+@needs_redis
+def a_stream_that_was_taken_over_is_listed_at_its_new_server():
+    with Redis() as redis, redis.server("--lease-seconds", "1") as one, redis.server("--lease-seconds", "1") as other:
+        one.client().stream("s", 0, draw_images(8, 0))
+        one.client().ask("GET", "/v2/models/fashion/streams/s/norm")  # until it is saved
+        one.process.send_signal(signal.SIGSTOP)
+        expect(other.client().stream("s", 1, draw_images(8, 1)).status, 200, "taken over")
+        one.process.send_signal(signal.SIGCONT)
+        listed = [json.loads(line) for line in streams(one, "list", "--json").splitlines()]
+        expect([(each["name"], each["server"]) for each in listed], [("s", f"http://127.0.0.1:{other.port}")], "list")
+
+
+@needs_redis
+def an_unsaved_stream_is_listed_behind_those_that_are_gone():
+    with Redis() as redis, redis.server() as one, redis.server() as other:
+        client = one.client()
+        for name in ["a", "b"] + [f"m{i:03}" for i in range(256)]:  # one more than memory has room for puts one into Redis
+            expect(client.stream(name, 0, draw_images(1, name)).status, 200, name)
+        for name in "a", "b":
+            expect(other.client().ask("DELETE", f"/v2/models/fashion/streams/{name}").status, 200, f"DELETE {name}")
+        listed = client.ask("GET", "/v2/models/fashion/streams?limit=1").json
+        expect([each["name"] for each in listed["streams"]], ["m000"], "list")
+
+
 sys.exit(run_checks())

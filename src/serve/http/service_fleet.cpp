@@ -97,10 +97,22 @@ HttpResponse Service::list_fleet(const Call& call, const std::string& after,
     if (some.size() <= limit || all.size() > limit) break;
     last = some.back().name;
   }
-  for (auto& own : call.model->streams().list(after, limit + 1, reached)) {
-    if (!own.resident) continue;
-    own.server = options_.fleet->options().advertise;
-    all[own.name] = std::move(own);
+  last = after;
+  for (size_t found = 0;;) {  // few of those that it knows may be in memory
+    auto some = call.model->streams().list(last, limit + 1, reached);
+    if (!some.empty()) last = some.back().name;
+    const bool more = some.size() > limit;
+    for (auto& own : some) {
+      if (!own.resident) continue;
+      ++found;
+      const std::string& name = own.name;
+      const bool held = options_.fleet->holds(call.model->name(), name);
+      // Another server may have gone on with it meanwhile.
+      if (!held && all.count(name) > 0) continue;
+      if (held) own.server = options_.fleet->options().advertise;
+      all[name] = std::move(own);
+    }
+    if (!more || found > limit) break;
   }
   std::vector<StreamTable::Listed> listed;
   for (auto& [name, stream] : all)

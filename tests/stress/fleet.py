@@ -1,5 +1,6 @@
 """A fleet of `sotta serve` on loopback: Redis, servers, HAProxy with deploy/haproxy/haproxy.cfg, a
 proxy that can be stopped, and clients that send again until every request was answered."""
+import array
 import hashlib
 import http.client
 import json
@@ -21,6 +22,7 @@ from free_port import free_port  # noqa: E402
 
 SIDE = 28
 SIZES = [3, 8, 1, 20, 5]  # images of a request; windows are of 8
+LARGE = "large"  # begins the names of streams whose every second request is larger than HAProxy's buffer
 MODEL = "/v2/models/fashion"
 
 
@@ -227,15 +229,18 @@ def ask(port, method, path, body=b"", headers={}, timeout=10):
 
 
 def draw_images(stream, seq):
-    count = SIZES[seq % len(SIZES)]
-    return random.Random(f"{stream} {seq}").randbytes(count * SIDE * SIDE), count
+    """Pixels, their type and the number of images."""
+    large = stream.startswith(LARGE) and seq % 2 == 0
+    count = 100 if large else SIZES[seq % len(SIZES)]
+    pixels = random.Random(f"{stream} {seq}").randbytes(count * SIDE * SIDE)
+    return (array.array("f", [pixel / 255 for pixel in pixels]).tobytes(), "FP32", count) if large else (pixels, "UINT8", count)
 
 
 def infer_message(stream, seq):
-    pixels, count = draw_images(stream, seq)
+    pixels, datatype, count = draw_images(stream, seq)
     text = json.dumps({
         "parameters": {"sequence_id": stream, "seq": seq},
-        "inputs": [{"name": "images", "datatype": "UINT8", "shape": [count, 1, SIDE, SIDE],
+        "inputs": [{"name": "images", "datatype": datatype, "shape": [count, 1, SIDE, SIDE],
                     "parameters": {"binary_data_size": len(pixels)}}],
         "outputs": [{"name": "logits", "parameters": {"binary_data": True}}]}).encode()
     return text + pixels, {"Inference-Header-Content-Length": str(len(text)), "Sotta-Stream": stream.encode().decode("latin-1"),

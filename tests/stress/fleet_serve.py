@@ -9,7 +9,8 @@ Redis, HAProxy and the servers are real processes on loopback. WHAT happens COUN
   redis      Redis is killed and started again
   replica    Redis is killed and its replica promoted; servers run with --min-replicas 1
   partition  one server is cut off from Redis
-  rolling    every server is ended (SIGTERM) and started again, one after the other: no request may fail
+  rolling    every server is ended (SIGTERM) and started again, one after the other: no request may fail,
+             those of 300 kB neither, of which HAProxy keeps no copy
   all        each of them
 
 Every stream's answers and norm layers must be to the byte those of one server that nobody disturbed,
@@ -27,7 +28,7 @@ import tempfile
 import threading
 import time
 
-from fleet import Balancer, Broken, Client, Link, Redis, Server, expect, norm, undisturbed, wait_for
+from fleet import LARGE, Balancer, Broken, Client, Link, Redis, Server, expect, norm, undisturbed, wait_for
 
 LONGEST_WAIT = 7
 LEASE = 4  # seconds; when they have passed nothing has to wait for a server that is gone
@@ -40,6 +41,7 @@ class Fleet:
         self.streams, self.pause = streams, pause
         self.redis = Redis(folder / "redis")
         self.link, self.flags = None, ["--max-resident", max(3, streams // 4)]
+        self.large = 0  # streams that send large requests, too
         self.servers, self.events, self.processes = [], [], []
 
     def start(self):
@@ -49,6 +51,7 @@ class Fleet:
         for server in self.servers:
             wait_for(server.is_ready, 60, "a server")
         names = [f"camera {i}/ü" if i % 10 == 0 else f"camera-{i}" for i in range(self.streams)]
+        names[1:1 + self.large] = [f"{LARGE}-{i}" for i in range(self.large)]
         self.clients = [Client(self.balancer.port, name, self.pause, f"{name} {self.draw.random()}") for name in names]
         time.sleep(1)  # until HAProxy has seen them
         for client in self.clients:
@@ -235,6 +238,7 @@ def partition(fleet):
 
 
 def rolling(fleet):
+    fleet.large = max(1, fleet.streams // 5)
     fleet.start()
     fleet.rest(2)
     for _ in range(fleet.count):
@@ -248,7 +252,7 @@ def rolling(fleet):
             wait_for(server.is_ready, 60, "a server")
             fleet.rest(2)
     said = fleet.finish()
-    failures = [failure for client in fleet.clients for failure in client.failures]
+    failures = [(client.stream, *failure) for client in fleet.clients for failure in client.failures]
     expect(not failures, f"{len(failures)} requests failed: {failures[:3]}")
     expect(not any(client.repeated for client in fleet.clients), f"requests had to be sent again: {said}")
     return said

@@ -68,7 +68,7 @@ DEFAULTS = {
              "--guard off --guard-max-parameter-change 1 --guard-max-class-share 0.9 --guard-min-admitted-share 0 "
              "--guard-max-admitted-share 1 --guard-history 8 --listen 127.0.0.1:8000 --state sotta-state --durability window --answer strict "
              "--max-streams 10000 --max-resident 256 --max-waiting 1024 --max-waiting-of-one 256 --max-body-mb 64 "
-             "--max-connections 4096 --log none --max-state-mb 0",
+             "--max-connections 4096 --log none --max-state-mb 0 --drain-seconds 0",
     "streams": "--server http://127.0.0.1:8000",
     "token": "--scope infer",
     "info": "",

@@ -284,7 +284,13 @@ def requests_through_haproxy(port, method, **headers):
     """How often the servers get one request."""
     SilentServer.requests.clear()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request(method, "/v2/models/fashion/streams/a/infer", b"" if method == "GET" else b"{}", headers)
+    body = b"" if method == "GET" else b"{}"
+    connection.putrequest(method, "/v2/models/fashion/streams/a/infer")
+    for name, value in {"Content-Length": str(len(body)), **headers}.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    time.sleep(0.1)  # a body that comes later than its headers
+    connection.send(body)
     expect(connection.getresponse().status, 502, f"{method} {headers}")
     return len(SilentServer.requests)
 

@@ -4,7 +4,7 @@
     python3 bench/serve_load.py windows            # windows of 64 over HTTP beside the library
     python3 bench/serve_load.py latency            # single images while updates run, strict and prompt
     python3 bench/serve_load.py batch              # 64 streams x 1 image with and without --batch-streams
-    python3 bench/serve_load.py batch --device cuda
+    python3 bench/serve_load.py batch --device cuda --model cifar10_resnet18.safetensors --side 32
     python3 bench/serve_load.py overload --seconds 600
     python3 bench/serve_load.py idle               # health beside 1,000 idle connections
     python3 bench/serve_load.py streams            # 10,000 streams, 200 in memory
@@ -17,8 +17,8 @@ import asyncio
 import collections
 import contextlib
 import json
-import multiprocessing
 import os
+import random
 import socket
 import statistics
 import subprocess
@@ -38,10 +38,10 @@ EVERYTHING = ["--set", "min_confidence=0"]
 
 
 @contextlib.contextmanager
-def serve(*flags):
+def serve(*flags, **model):
     """A server with its state in a folder that goes with it."""
     with tempfile.TemporaryDirectory() as state:
-        with Server(*EVERYTHING, *flags, state=state) as server:
+        with Server(*EVERYTHING, *flags, state=state, **model) as server:
             yield server
 
 
@@ -51,11 +51,13 @@ def resident_mb(server):
     return int(line.split()[1]) / 1024
 
 
-def infer_request(pixels, **parameters):
-    """The bytes of a request, answered with labels alone."""
+def infer_request(pixels, shape=(1, SIDE), **parameters):
+    """The bytes of a request, answered with labels alone; `shape`: an image's channels and side."""
+    channels, side = shape
     text = json.dumps({
         "parameters": parameters,
-        "inputs": [{"name": "images", "datatype": "UINT8", "shape": [len(pixels) // SIDE**2, 1, SIDE, SIDE],
+        "inputs": [{"name": "images", "datatype": "UINT8",
+                    "shape": [len(pixels) // (channels * side**2), channels, side, side],
                     "parameters": {"binary_data_size": len(pixels)}}],
         "outputs": [{"name": "label", "parameters": {"binary_data": True}}]}).encode()
     head = (f"POST /v2/models/fashion/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(text) + len(pixels)}\r\n"
@@ -187,59 +189,48 @@ def latency(flags):
     table(["answer", "requests", "updates", "skipped", "p50, ms", "p99, ms", "most, ms", "p99 over p50"], rows)
 
 
-def drive(port, streams, adapt, seconds, begin, counts):
-    """Keeps one request of each stream in the air; a process of its own."""
-    connections = [Connection(port) for _ in streams]
-    requests = [infer_request(draw_images(1, number), sequence_id=stream, adapt=adapt)
-                for number, stream in enumerate(streams)]
-    begin.wait()
-    done, end = 0, time.monotonic() + seconds
-    for connection, request in zip(connections, requests):
-        connection.send(request)
-    while time.monotonic() < end:
-        for connection, request in zip(connections, requests):
-            status, text = connection.receive()
-            if status != 200:
-                sys.exit(f"{status} {text.decode()}")
-            done += 1
-            connection.send(request)
-    for connection in connections:
-        connection.receive()
-    counts.put(done)
+def network_of(flags):
+    """The network that `batch` serves: what the server is told, and an image's channels and side."""
+    if not flags.model:
+        return {}, (1, SIDE)
+    with tempfile.TemporaryDirectory() as state, Server(state=state, model=f"fashion={flags.model}") as server:
+        channels = server.client().ask("GET", "/v2/models/fashion").json["inputs"][0]["shape"][1]
+    return {"model": f"fashion={flags.model}"}, (channels, flags.side)
 
 
-def images_per_second(server, adapt, flags):
-    names = [f"s{i}" for i in range(flags.streams)]
-    parts = [names[i::flags.clients] for i in range(flags.clients)]
-    begin, counts = multiprocessing.Barrier(len(parts) + 1), multiprocessing.Queue()
-    processes = [multiprocessing.Process(target=drive, args=(server.port, part, adapt, flags.seconds, begin, counts))
-                 for part in parts]
-    for process in processes:
-        process.start()
-    begin.wait()
-    started = time.monotonic()
-    done = sum(counts.get() for _ in processes)
-    taken = time.monotonic() - started
-    for process in processes:
-        process.join()
-    return done / taken
+def images_per_second(server, adapt, shape, flags):
+    """Has each stream keep a request of one image in the air; images/s, and the median time of an answer in ms."""
+    requests = b""
+    for number in range(flags.streams):
+        pixels = random.Random(number).randbytes(shape[0] * shape[1]**2)
+        request = infer_request(pixels, shape, sequence_id=f"s{number}", adapt=adapt)
+        requests += f"{len(request)}\n".encode() + request
+    clients = subprocess.run([os.path.join(BIN, "serve_clients"), str(server.port), str(flags.clients), str(flags.warm_up),
+                              str(flags.seconds)], input=requests, capture_output=True)
+    if clients.returncode != 0:
+        sys.exit(clients.stderr.decode())
+    answers, median, _ = clients.stdout.split()
+    return int(answers) / flags.seconds, float(median)
 
 
 def batch(flags):
     """Streams that each keep one request of one image in the air, learning and not."""
+    model, shape = network_of(flags)
     common = ["--device", flags.device, "--threads", str(flags.threads), "--precision", flags.precision]
-    rates = collections.defaultdict(list)
+    found = collections.defaultdict(list)
+    adapting = [name == "learning" for name in flags.they]
     for _ in range(flags.rounds):
-        for adapt in False, True:
+        for adapt in adapting:
             for batched in False, True:
-                with serve(*common, *(["--batch-streams"] if batched else [])) as server:
-                    rates[adapt, batched].append(images_per_second(server, adapt, flags))
+                with serve(*common, *(["--batch-streams"] if batched else []), **model) as server:
+                    found[adapt, batched].append(images_per_second(server, adapt, shape, flags))
     rows = []
-    for adapt in False, True:
-        plain, batched = (statistics.median(rates[adapt, batched]) for batched in (False, True))
+    for adapt in adapting:
+        (plain, plain_ms), (batched, batched_ms) = (map(statistics.median, zip(*found[adapt, batched]))
+                                                    for batched in (False, True))
         rows.append([flags.device, flags.streams, "learning" if adapt else "predicting", f"{plain:.0f}",
-                     f"{batched:.0f}", f"{batched / plain:.2f}"])
-    table(["device", "streams", "they are", "plain, images/s", "--batch-streams, images/s", "ratio"], rows)
+                     f"{batched:.0f}", f"{batched / plain:.2f}", f"{plain_ms:.2f}, {batched_ms:.2f}"])
+    table(["device", "streams", "they are", "plain, images/s", "--batch-streams, images/s", "ratio", "p50, ms"], rows)
 
 
 class Pool:
@@ -378,7 +369,9 @@ def parse_flags():
     command(windows, windows=20, rounds=7, threads=1)
     command(latency, requests=6400, threads=2, pause=0.0).add_argument(
         "--answer", nargs="+", default=["strict", "prompt"])
-    command(batch, streams=64, seconds=5.0, rounds=3, clients=1, threads=0, device="cpu", precision="fp32")
+    command(batch, streams=64, seconds=5.0, warm_up=1.0, rounds=3, clients=1, threads=0, device="cpu", precision="fp32",
+            model="", side=32).add_argument("--they", nargs="+", choices=["predicting", "learning"],
+                                            default=["predicting", "learning"])
     command(overload, seconds=20.0, warm_up=2.0)
     command(idle, connections=1000, requests=2000)
     command(streams, streams=10000, resident=200, images=1, turns=2)

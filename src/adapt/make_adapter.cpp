@@ -25,18 +25,20 @@ at::Tensor as_they_are(const at::Tensor& logits, const at::Tensor&,
 // One line per method.
 Registry<MethodEntry>& registry() {
   static Registry<MethodEntry> methods(
-      "method", {
-                    method_entry("source", "Source", make_source, as_they_are),
-                    method_entry("bn_stats", "BN Stats", make_bn_stats),
-                    method_entry("pseudo_label", "PL", make_pseudo_label),
-                    method_entry("tent", "TENT", make_tent),
-                    method_entry("eata", "EATA", make_eata),
-                    method_entry("sar", "SAR", make_sar),
-                    method_entry("cotta", "CoTTA", make_cotta),
-                    method_entry("lame", "LAME", make_lame, lame_logits),
-                    method_entry("rotta", "RoTTA", make_rotta),
-                    method_entry("sotta", "SoTTA", make_sotta),
-                });
+      "method",
+      {
+          method_entry("source", "Source", make_source, as_they_are),
+          method_entry("bn_stats", "BN Stats", make_bn_stats),
+          method_entry("pseudo_label", "PL", make_pseudo_label),
+          method_entry("tent", "TENT", make_tent),
+          method_entry("eata", "EATA", make_eata),
+          method_entry("sar", "SAR", make_sar),
+          method_entry("cotta", "CoTTA", make_cotta),
+          method_entry("lame", "LAME", make_lame, lame_logits),
+          method_entry("rotta", "RoTTA", make_rotta),
+          method_entry("sotta", "SoTTA", make_sotta),
+          method_entry("screened_sotta", "Screened SoTTA", make_screened_sotta),
+      });
   return methods;
 }
 

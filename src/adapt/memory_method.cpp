@@ -24,9 +24,9 @@ at::Tensor MemoryMethod::predict(const at::Tensor& images) const {
 }
 
 Observation MemoryMethod::observe(const at::Tensor& images, bool) {
-  const Answer answer = answer_(images);
-  const Prediction prediction = read_prediction(answer.packed);
-  return {answer.logits, prediction, memory_.offer(images, prediction)};
+  const Answer given = answer(images);
+  const Prediction prediction = read_prediction(given.packed);
+  return {given.logits, prediction, memory_.offer(images, prediction)};
 }
 
 UpdateReport MemoryMethod::update() {

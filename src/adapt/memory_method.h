@@ -36,7 +36,12 @@ class MemoryMethod : public Method {
   // The update proper, on the images in the memory, of which there are some.
   virtual UpdateReport learn(const at::Tensor& images) = 0;
 
+  // What predict() says of a part of a window, in a CUDA graph where the
+  // executor captures any.
+  Answer answer(const at::Tensor& images) { return answer_(images); }
+
   const Executor& executor() const { return *executor_; }
+  std::shared_ptr<const Executor> shared_executor() const { return executor_; }
   const Classifier& model() const { return executor_->model(); }
   bool measures_loss_after() const { return measure_loss_after_; }
   at::Device device() const { return executor_->device(); }

@@ -25,7 +25,7 @@ std::unique_ptr<Adapter> make(const std::string& method) {
   context.update_interval = kWindow;
   context.source_images = testing::Golden("methods/stream")["fisher_clean"];
   OptionMap changes;
-  if (method == "sotta")
+  if (method == "sotta" || method == "screened_sotta")
     changes = {{"min_confidence", 0.5}, {"memory_capacity", int64_t{16}}};
   if (method == "cotta")
     changes = {{"augmentations", int64_t{2}}, {"anchor_confidence", 1.0}};
@@ -122,7 +122,7 @@ class Calls : public ::testing::TestWithParam<std::string> {
   // Looks at a call's images one by one, or together.
   bool looks_at_each() const {
     return GetParam() == "source" || GetParam() == "rotta" ||
-           GetParam() == "sotta";
+           GetParam() == "sotta" || GetParam() == "screened_sotta";
   }
   bool learns_from_its_answers() const { return GetParam() == "cotta"; }
 };

@@ -82,7 +82,8 @@ TEST_P(GuardedRun, CutAfterEveryCallIsTheUncutOne) {
     windows += static_cast<int64_t>(wanted.updates.size());
   }
   EXPECT_EQ(windows, kWindows);
-  EXPECT_GE(trips, 2);
+  // While its memory fills there is no update that could trip one.
+  EXPECT_GE(trips, std::get<0>(GetParam()) == "screened_sotta" ? 1 : 2);
   EXPECT_LE(trips, 3);  // LAME has more windows of one class
 }
 

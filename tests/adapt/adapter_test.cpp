@@ -36,7 +36,7 @@ MethodContext context_with(int64_t update_interval = 16) {
 std::unique_ptr<Adapter> make(const std::string& method,
                               int64_t update_interval = 16) {
   OptionMap changes;
-  if (method == "sotta")
+  if (method == "sotta" || method == "screened_sotta")
     changes = {{"min_confidence", 0.5}, {"memory_capacity", int64_t{16}}};
   if (method == "cotta") changes = {{"augmentations", int64_t{2}}};
   return make_adapter(method, context_with(update_interval), Preset::kClean,
@@ -180,7 +180,8 @@ TEST_P(EveryMethod, NothingIsLearntFromAnswersThatAreNotFinite) {
   context.model = broken_network();
   OptionMap changes;
   if (GetParam() == "eata") changes = {{"fisher_weight", 0.0}};
-  if (GetParam() == "sotta") changes = {{"memory", std::string("fifo")}};
+  if (GetParam() == "sotta" || GetParam() == "screened_sotta")
+    changes = {{"memory", std::string("fifo")}};
   const auto adapter =
       make_adapter(GetParam(), context, Preset::kClean, changes);
   for (const int64_t size : {16, 6, 10}) {  // a whole window, and in parts
@@ -368,6 +369,8 @@ TEST_P(EveryMethod, SaysWhetherASamplesLogitsDependOnTheOthers) {
 TEST_P(EveryMethod, SaysHowMuchOfAnUpdateEntersTheRunningStatistics) {
   OptionMap changes;
   if (GetParam() == "sotta") changes = {{"min_confidence", 0.0}};
+  if (GetParam() == "screened_sotta")  // its first averages are another thing
+    changes = {{"min_confidence", 0.0}, {"warm_start", false}};
   if (GetParam() == "rotta") changes = {{"quota_first", false}};
   const auto adapter =
       make_adapter(GetParam(), context_with(), Preset::kClean, changes);

@@ -32,8 +32,11 @@ class EveryNetwork : public ::testing::TestWithParam<const char*> {
     context.update_interval = 8;
     context.source_images = images_.slice(0, 0, 8);
     OptionMap changes;
+    // It learns from a full memory alone.
+    if (method == "screened_sotta") changes["memory_capacity"] = int64_t{8};
     // Random networks are sure of nothing.
-    if (method == "sotta") changes["min_confidence"] = 0.0;
+    if (method == "sotta" || method == "screened_sotta")
+      changes["min_confidence"] = 0.0;
     if (method == "sar" || method == "eata") changes["entropy_margin"] = 2.0;
     if (method == "eata") changes["redundancy_margin"] = 1.0;
     return make_adapter(method, context, Preset::kClean, changes);

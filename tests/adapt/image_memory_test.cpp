@@ -51,6 +51,29 @@ void put_back(ImageMemory& memory, const Snapshot& snapshot) {
   loading.commit();
 }
 
+TEST(ImageMemory, PassesOverWhatAScreenFoundForeign) {
+  ImageMemory memory = fifo_of_three();
+  const auto verdicts =
+      memory.offer(numbered(0, 3), confident(3), {false, true, false});
+  EXPECT_EQ(verdicts,
+            (std::vector<Verdict>{Verdict::kAdmitted, Verdict::kForeign,
+                                  Verdict::kAdmitted}));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{0, 2}));
+}
+
+TEST(ImageMemory, GoesOnWithWhatIsToBeKept) {
+  ImageMemory memory = fifo_of_three();
+  memory.offer(numbered(0, 2), confident(2));
+  kept(memory);  // two are in their slots, the third waits
+  memory.offer(numbered(2, 1), confident(1));
+  memory.keep_only({false, true, true});
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{1, 2}));
+  memory.offer(numbered(3, 2), confident(2));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{2, 3, 4}));
+  memory.keep_only({false, false, false});
+  EXPECT_TRUE(memory.empty());
+}
+
 TEST(ImageMemory, KeepsTheImagesOfTheSamplesItKeeps) {
   ImageMemory memory = fifo_of_three();
   EXPECT_TRUE(memory.empty());

@@ -13,12 +13,12 @@
 namespace sotta {
 namespace {
 
-TEST(MakeAdapter, KnowsTheTenMethods) {
+TEST(MakeAdapter, KnowsThePapersMethodsAndOurVariant) {
   const auto names = method_names();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()),
             (std::set<std::string>{"source", "bn_stats", "pseudo_label", "tent",
                                    "lame", "cotta", "eata", "sar", "rotta",
-                                   "sotta"}));
+                                   "sotta", "screened_sotta"}));
 }
 
 TEST(MakeAdapter, ListsEveryMethodsOptionsWithHelp) {

@@ -17,7 +17,7 @@ inline std::unique_ptr<Adapter> small_adapter(const std::string& method,
   context.update_interval = kSmallWindow;
   context.source_images = Golden("methods/stream")["fisher_clean"];
   OptionMap changes;
-  if (method == "sotta")
+  if (method == "sotta" || method == "screened_sotta")
     changes = {{"min_confidence", 0.5}, {"memory_capacity", int64_t{16}}};
   if (method == "cotta") changes = {{"augmentations", int64_t{2}}};
   changes.insert(more.begin(), more.end());

@@ -31,7 +31,7 @@ inline std::unique_ptr<Adapter> attacked_adapter(const std::string& method,
   context.update_interval = 16;
   context.source_images = Golden("methods/stream")["fisher_clean"];
   OptionMap changes;
-  if (method == "sotta")
+  if (method == "sotta" || method == "screened_sotta")
     changes = {{"min_confidence", 0.5}, {"memory_capacity", int64_t{16}}};
   if (method == "rotta") changes = {{"memory_capacity", int64_t{16}}};
   if (method == "cotta") changes = {{"augmentations", int64_t{2}}};

@@ -290,7 +290,8 @@ at::Tensor adapt(std::shared_ptr<const Classifier> model,
   context.update_interval = 8;
   context.source_images = make_images(8, 16, 16);
   OptionMap changes;
-  if (method == "sotta") changes["min_confidence"] = 0.0;
+  if (method == "sotta" || method == "screened_sotta")
+    changes["min_confidence"] = 0.0;
   const auto adapter = make_adapter(method, context, Preset::kClean, changes);
   std::vector<at::Tensor> logits;
   const at::Tensor stream = make_images(30, 16, 16);

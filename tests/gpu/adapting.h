@@ -18,10 +18,11 @@ namespace sotta::testing {
 // memory, if it has one, is full.
 inline OptionMap with_full_memory(const std::string& method) {
   OptionMap changes;
-  if (method == "rotta" || method == "sotta")
+  if (method == "rotta" || method == "sotta" || method == "screened_sotta")
     changes["memory_capacity"] = int64_t{16};
   if (method == "rotta") changes["quota_first"] = false;
-  if (method == "sotta") changes["min_confidence"] = 0.0;
+  if (method == "sotta" || method == "screened_sotta")
+    changes["min_confidence"] = 0.0;
   return changes;
 }
 

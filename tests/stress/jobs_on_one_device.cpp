@@ -130,7 +130,8 @@ class Jobs {
     context.source_images = window(0);
     // A random network is confident of nothing, and the memory is to be full.
     OptionMap changes;
-    if (kind.method == "sotta") changes["min_confidence"] = 0.0;
+    if (kind.method == "sotta" || kind.method == "screened_sotta")
+      changes["min_confidence"] = 0.0;
     if (kind.method == "rotta") changes["quota_first"] = false;
     const auto adapter =
         make_adapter(kind.method, context, Preset::kClean, changes);

@@ -51,7 +51,8 @@ ImageMemory::ImageMemory(std::unique_ptr<SampleMemory> memory, int64_t capacity,
 }
 
 std::vector<Verdict> ImageMemory::offer(const at::Tensor& images,
-                                        const Prediction& prediction) {
+                                        const Prediction& prediction,
+                                        const std::vector<bool>& foreign) {
   if (arrived_.defined() && arrived_.size(0) >= capacity_) settle(placed({}));
   const auto* label = prediction.labels.data_ptr<int64_t>();
   const auto* confidence = prediction.confidences.data_ptr<float>();
@@ -63,6 +64,10 @@ std::vector<Verdict> ImageMemory::offer(const at::Tensor& images,
     const int64_t sample = offered_++;
     if (!is_finite(prediction, i)) {  // nothing to judge it by, or learn
       verdicts.push_back(Verdict::kNotFinite);
+      continue;
+    }
+    if (!foreign.empty() && foreign[static_cast<size_t>(i)]) {
+      verdicts.push_back(Verdict::kForeign);
       continue;
     }
     const auto answer = memory_->offer(
@@ -90,6 +95,23 @@ at::Tensor ImageMemory::copy_images() const {
   return placed(items)
       .narrow(0, capacity_, static_cast<int64_t>(items.size()))
       .clone();
+}
+
+void ImageMemory::keep_only(const std::vector<bool>& keep) {
+  const auto items = memory_->items();
+  const at::Tensor found = placed(items);
+  std::vector<MemoryItem> kept;
+  std::vector<int64_t> places;  // slots are taken in turn
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!keep[i]) continue;
+    kept.push_back(items[i]);
+    kept.back().slot = static_cast<int64_t>(places.size());
+    places.push_back(capacity_ + static_cast<int64_t>(i));
+  }
+  places.resize(static_cast<size_t>(capacity_), 0);
+  slots_ = picked_rows(found, found.narrow(0, 0, 0), places);
+  nothing_waits();
+  memory_->set_items(kept);
 }
 
 // All slots with what has arrived in its place, and behind them the images of

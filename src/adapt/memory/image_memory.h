@@ -22,9 +22,11 @@ class ImageMemory {
   ImageMemory(std::unique_ptr<SampleMemory> memory, int64_t capacity,
               int64_t classes, Rng rng);
 
-  // Offers a part of the stream, sample by sample.
+  // Offers a part of the stream, sample by sample. Those that a screen has
+  // found foreign are passed over; `foreign` may be empty: none.
   std::vector<Verdict> offer(const at::Tensor& images,
-                             const Prediction& prediction);
+                             const Prediction& prediction,
+                             const std::vector<bool>& foreign = {});
 
   // The kept images [n, C, H, W] in batch order, and what is known of them.
   at::Tensor images();
@@ -32,6 +34,10 @@ class ImageMemory {
   std::vector<MemoryItem> items() const { return memory_->items(); }
   bool empty() const { return memory_->items().empty(); }
   void clear() { memory_->set_items({}); }
+
+  // Lets go of the samples that are not to be kept, one answer for each in the
+  // order of items().
+  void keep_only(const std::vector<bool>& keep);
 
   // The next sample it is offered is the stream's `next`-th: a state that was
   // put back keeps counting where the stream is.

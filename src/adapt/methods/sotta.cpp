@@ -1,9 +1,11 @@
 #include "adapt/methods/sotta.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
 
 #include "sotta/core/options.h"
 #include "sotta/nn/gradient.h"
@@ -13,6 +15,7 @@
 #include "adapt/memory_method.h"
 #include "adapt/methods/confidence_threshold.h"
 #include "adapt/methods/frozen.h"
+#include "adapt/screen/look_screen.h"
 #include "core/checks.h"
 #include "nn/sharpness.h"
 
@@ -40,7 +43,7 @@ std::unique_ptr<SampleMemory> make_memory(const MethodContext& context,
 
 class Sotta : public MemoryMethod {
  public:
-  Sotta(const MethodContext& context, const SottaOptions& options)
+  Sotta(const MethodContext& context, const ScreenedSottaOptions& options)
       : MemoryMethod(context, make_memory(context, options),
                      options.memory_capacity),
         options_(options),
@@ -52,15 +55,65 @@ class Sotta : public MemoryMethod {
             [this](const at::Tensor& images) {
               return minimise_sharpness(images);
             },
-            /*full_batch=*/options.memory_capacity) {}
+            /*full_batch=*/options.memory_capacity),
+        warming_(options.warm_start &&
+                 count_batch_norms(model().norm_layers()) > 0) {
+    if (options.screen)
+      screen_ = std::make_unique<LookScreen>(
+          shared_executor(),
+          LookScreenOptions{options.screen_gap, options.screen_familiarity,
+                            options.screen_drift});
+  }
+
+  at::Tensor predict(const at::Tensor& images) const override {
+    if (!warming_) return MemoryMethod::predict(images);
+    return predict_warming(images, screen_ ? screen_->is_foreign(images)
+                                           : none_foreign(images))
+        .logits;
+  }
+
+  Observation observe(const at::Tensor& images, bool completes) override {
+    if (!screen_ && !warming_) return MemoryMethod::observe(images, completes);
+    const std::vector<bool> foreign =
+        screen_ ? screen_->judge(images) : none_foreign(images);
+    if (screen_ && screen_->changed()) let_go_of_foreign();
+    const Answer given =
+        warming_ ? Answer(take_averages(predict_warming(images, foreign)))
+                 : answer(images);
+    const Prediction prediction = read_prediction(given.packed);
+    return {given.logits, prediction,
+            memory_.offer(images, prediction, foreign)};
+  }
+
+  UpdateReport update() override {
+    const auto kept = static_cast<int64_t>(memory_.items().size());
+    if (warming_ && kept < options_.memory_capacity) {
+      UpdateReport report;
+      report.skipped = "the memory is filling";
+      return report;
+    }
+    warming_ = 0;
+    return MemoryMethod::update();
+  }
 
   void exchange(StateArchive& archive) override {
+    if (options_.warm_start) {
+      archive("warming", warming_);
+      archive("warming.seen", seen_);
+    }
+    if (screen_) screen_->exchange(archive);
     archive("affine", state_.affine);
     archive("running_mean", state_.running_mean);
     archive("running_var", state_.running_var);
     archive.survives_trial(
         [&] { archive("adam", *optimiser_, state_.affine); });
     memory_.exchange(archive, device());
+  }
+
+  // While warming a sample's logits depend on the rest of the call.
+  NormStats prediction_stats() const override {
+    return warming_ ? NormStats::blended(share_of(options_.memory_capacity))
+                    : NormStats::running();
   }
 
   double statistics_share() const override {
@@ -155,10 +208,80 @@ class Sotta : public MemoryMethod {
     state_.running_var.lerp_(result.batch_var, options_.stats_momentum);
   }
 
-  SottaOptions options_;
+  // While warming, of images that are not foreign: averages over the prior and
+  // all that came, these images included.
+  ForwardResult average(const at::Tensor& images) const {
+    return executor().forward(images, state_,
+                              NormStats::blended(share_of(images.size(0))));
+  }
+  double share_of(int64_t images) const {
+    const auto count = static_cast<double>(images);
+    return count / (options_.warm_prior + static_cast<double>(seen_) + count);
+  }
+
+  // Foreign images have no part in the averages.
+  struct Warm {
+    at::Tensor logits;
+    ForwardResult averages;  // of our images, if there are any
+    int64_t ours = 0;
+  };
+  Warm predict_warming(const at::Tensor& images,
+                       const std::vector<bool>& foreign) const {
+    const at::NoGradGuard no_gradients;
+    std::vector<int64_t> ours, others;
+    for (size_t i = 0; i < foreign.size(); ++i)
+      (foreign[i] ? others : ours).push_back(static_cast<int64_t>(i));
+    Warm warm;
+    warm.ours = static_cast<int64_t>(ours.size());
+    if (ours.empty()) {
+      warm.logits = MemoryMethod::predict(images);
+      return warm;
+    }
+    if (others.empty()) {
+      warm.averages = average(images);
+      warm.logits = warm.averages.logits;
+      return warm;
+    }
+    const at::Tensor at_ours = executor().to_device(at::tensor(ours));
+    const at::Tensor at_others = executor().to_device(at::tensor(others));
+    warm.averages = average(images.index_select(0, at_ours));
+    const at::Tensor& known = warm.averages.logits;
+    warm.logits = known.new_empty({images.size(0), known.size(1)});
+    warm.logits.index_copy_(0, at_ours, known);
+    warm.logits.index_copy_(
+        0, at_others, MemoryMethod::predict(images.index_select(0, at_others)));
+    return warm;
+  }
+
+  at::Tensor take_averages(const Warm& warm) {
+    if (warm.ours > 0) {
+      state_.running_mean.copy_(warm.averages.batch_mean);
+      state_.running_var.copy_(warm.averages.batch_var);
+      seen_ = std::min(seen_ + warm.ours, kSeen);
+    }
+    return warm.logits;
+  }
+
+  std::vector<bool> none_foreign(const at::Tensor& images) const {
+    return std::vector<bool>(static_cast<size_t>(images.size(0)), false);
+  }
+
+  void let_go_of_foreign() {
+    if (!screen_->active() || memory_.empty()) return;
+    std::vector<bool> keep = screen_->is_foreign(memory_.images());
+    keep.flip();
+    memory_.keep_only(keep);
+  }
+
+  static constexpr int64_t kSeen = 256;  // that averages go back at most
+
+  ScreenedSottaOptions options_;
   at::Tensor mask_;
   std::unique_ptr<Optimiser> optimiser_;
   RecurringWork<Step> step_;  // minimise_sharpness()
+  std::unique_ptr<LookScreen> screen_;
+  int64_t warming_;   // 1 until the memory is full for the first time
+  int64_t seen_ = 0;  // samples in the averages meanwhile
 };
 
 }  // namespace
@@ -168,6 +291,13 @@ SottaOptions SottaOptions::preset(Preset preset, int64_t classes) {
   options.min_confidence = threshold_for_classes(classes);
   options.weight_decay = weight_decay_of(preset, classes);
   options.entropy_per_class = preset == Preset::kPaper;
+  return options;
+}
+
+ScreenedSottaOptions ScreenedSottaOptions::preset(Preset preset,
+                                                  int64_t classes) {
+  ScreenedSottaOptions options;
+  static_cast<SottaOptions&>(options) = SottaOptions::preset(preset, classes);
   return options;
 }
 
@@ -183,8 +313,25 @@ void validate(const SottaOptions& options) {
   require_not_negative("weight_decay", options.weight_decay);
 }
 
+void validate(const ScreenedSottaOptions& options) {
+  validate(static_cast<const SottaOptions&>(options));
+  require_positive("screen_gap", options.screen_gap);
+  require_within("screen_familiarity", options.screen_familiarity, 0, 1);
+  require_positive("screen_drift", options.screen_drift);
+  require_not_negative("warm_prior", options.warm_prior);
+}
+
 std::unique_ptr<Method> make_sotta(const MethodContext& context,
                                    const SottaOptions& options) {
+  validate(options);
+  ScreenedSottaOptions plain;
+  static_cast<SottaOptions&>(plain) = options;
+  plain.screen = plain.warm_start = false;
+  return std::make_unique<Sotta>(context, plain);
+}
+
+std::unique_ptr<Method> make_screened_sotta(
+    const MethodContext& context, const ScreenedSottaOptions& options) {
   validate(options);
   return std::make_unique<Sotta>(context, options);
 }

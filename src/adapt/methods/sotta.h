@@ -74,10 +74,44 @@ struct SottaOptions {
   }
 };
 
+// Options of SoTTA as it is to be deployed (docs/methods/screened_sotta.md):
+// the paper's, and two parts that are not in it, each a switch.
+struct ScreenedSottaOptions : SottaOptions {
+  // Keep out what a LookScreen finds foreign?
+  bool screen = true;
+  double screen_gap = 5.5;
+  double screen_familiarity = 0.93;
+  double screen_drift = 1.1;
+
+  // Until the memory is full for the first time, predict with the averages of
+  // all that came, the window included, and learn nothing?
+  bool warm_start = true;
+
+  // As many samples as the shipped averages count for among them.
+  double warm_prior = 16;
+
+  static ScreenedSottaOptions preset(Preset preset, int64_t classes);
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    SottaOptions::visit(v);
+    v("screen", screen, "keep out images of a foreign look");
+    v("screen_gap", screen_gap, "gap between looks, in deviations");
+    v("screen_familiarity", screen_familiarity,
+      "share of the target's information that foreign images stay below");
+    v("screen_drift", screen_drift, "factor by which their statistics drift");
+    v("warm_start", warm_start, "average statistics until the memory is full");
+    v("warm_prior", warm_prior, "samples the shipped averages count for");
+  }
+};
+
 void validate(const SottaOptions& options);
+void validate(const ScreenedSottaOptions& options);
 
 // Throws Error(kInvalid) if an option is out of range.
 std::unique_ptr<Method> make_sotta(const MethodContext& context,
                                    const SottaOptions& options);
+std::unique_ptr<Method> make_screened_sotta(
+    const MethodContext& context, const ScreenedSottaOptions& options);
 
 }  // namespace sotta

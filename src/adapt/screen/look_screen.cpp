@@ -1,0 +1,219 @@
+#include "adapt/screen/look_screen.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+
+#include "sotta/core/error.h"
+
+#include "adapt/memory/images.h"
+#include "adapt/screen/look.h"
+
+namespace sotta {
+namespace {
+
+constexpr int64_t kLooks = 256;   // samples whose looks are parted
+constexpr int64_t kImages = 128;  // of them whose images are kept
+constexpr int64_t kFirst = 64;    // samples before the first parting
+constexpr int64_t kBetween =
+    128;  // samples between partings, when kLooks are there
+constexpr int64_t kAsked = 32;  // images of a group the network is asked about
+constexpr int64_t kFewest = 12;
+constexpr int64_t kAnswers = 8;    // that an average goes back
+constexpr double kCaution = 0.08;  // by which one answer has to be clearer
+constexpr double kSame = 0.8;      // share of looks that two partings agree on
+constexpr float kLeast = 1e-4F;
+
+at::Tensor last_rows(const at::Tensor& rows, int64_t count) {
+  const int64_t have = rows.size(0);
+  return have <= count ? rows : rows.narrow(0, have - count, count).clone();
+}
+
+double agreement(const std::vector<int>& a, const std::vector<int>& b) {
+  double same = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    same += a[i] == b[i];
+  return same / static_cast<double>(a.size());
+}
+
+at::Tensor entropy(const at::Tensor& probabilities) {
+  return -(probabilities * probabilities.clamp_min(1e-12).log()).sum(-1);
+}
+
+}  // namespace
+
+LookScreen::LookScreen(std::shared_ptr<const Executor> executor,
+                       const LookScreenOptions& options)
+    : executor_(std::move(executor)), options_(options) {}
+
+std::vector<bool> LookScreen::judge(const at::Tensor& images) {
+  const at::NoGradGuard no_gradients;
+  changed_ = false;
+  const at::Tensor looks = host_looks(images);
+  remember(images, looks);
+  const int64_t have = looks_.size(0);
+  const int64_t due = have < kLooks ? kFirst : kBetween;
+  if (unparted_ >= due) part_anew();
+  return flags(looks);
+}
+
+std::vector<bool> LookScreen::is_foreign(const at::Tensor& images) const {
+  const at::NoGradGuard no_gradients;
+  return flags(host_looks(images));
+}
+
+at::Tensor LookScreen::host_looks(const at::Tensor& images) const {
+  at::Tensor looks = describe_look(images);
+  executor_->bring_to_host({&looks});
+  return looks;
+}
+
+std::vector<bool> LookScreen::flags(const at::Tensor& looks) const {
+  std::vector<bool> foreign(static_cast<size_t>(looks.size(0)), false);
+  if (!active()) return foreign;
+  const std::vector<int> groups = LookGroups::unpacked(groups_).group_of(looks);
+  for (size_t i = 0; i < groups.size(); ++i)
+    foreign[i] = groups[i] == foreign_;
+  return foreign;
+}
+
+void LookScreen::remember(const at::Tensor& images, const at::Tensor& looks) {
+  looks_ = last_rows(
+      looks_.defined() ? at::cat({looks_, looks}) : looks.clone(), kLooks);
+  images_ = last_rows(join_images(images_, images), kImages);
+  unparted_ += looks.size(0);
+}
+
+void LookScreen::part_anew() {
+  unparted_ = 0;
+  changed_ = true;
+  const LookGroups groups = LookGroups::part(looks_);
+  gap_ = groups.gap();
+  if (gap_ < options_.gap) {
+    groups_ = at::Tensor();
+    answers_ = 0;
+  } else {
+    ask_about(groups);
+  }
+  foreign_ = foreign_group();
+}
+
+// Goes on with the averages of the groups before if these are the same ones.
+void LookScreen::ask_about(const LookGroups& groups) {
+  if (groups_.defined()) {
+    const double same =
+        agreement(LookGroups::unpacked(groups_).group_of(looks_),
+                  groups.group_of(looks_));
+    if (same < 1 - kSame) {  // the same, in the other order
+      information_ = -information_;
+      drift_ = -drift_;
+    } else if (same < kSame) {
+      answers_ = 0;
+    }
+  }
+  groups_ = groups.packed();
+  const std::vector<int> group = groups_of_images(groups);
+  const at::Tensor first = some_of(group, 0), second = some_of(group, 1);
+  if (!first.defined() || !second.defined()) return;
+  const Familiarity a = familiarity(first), b = familiarity(second);
+  if (answers_ == 0) information_ = drift_ = 0;
+  answers_ = std::min(answers_ + 1, kAnswers);
+  const double share = 1 / static_cast<double>(answers_);
+  information_ +=
+      share * (std::log(b.information / a.information) - information_);
+  drift_ += share * (std::log(b.drift / a.drift) - drift_);
+}
+
+std::vector<int> LookScreen::groups_of_images(const LookGroups& groups) const {
+  const int64_t kept = images_.size(0);
+  return groups.group_of(looks_.narrow(0, looks_.size(0) - kept, kept));
+}
+
+// The last images of a group; undefined if they are too few.
+at::Tensor LookScreen::some_of(const std::vector<int>& groups,
+                               int which) const {
+  std::vector<int64_t> rows;
+  for (size_t i = groups.size(); i-- > 0;)
+    if (groups[i] == which && static_cast<int64_t>(rows.size()) < kAsked)
+      rows.push_back(static_cast<int64_t>(i));
+  if (static_cast<int64_t>(rows.size()) < kFewest) return {};
+  return images_.index_select(
+      0, executor_->to_device(at::tensor(rows, at::kLong)));
+}
+
+// -1 unless the network clearly knows one of the two groups better.
+int64_t LookScreen::foreign_group() const {
+  if (answers_ == 0) return -1;
+  const double clear = -std::log(options_.familiarity) +
+                       kCaution / std::sqrt(static_cast<double>(answers_));
+  const bool drifts = count_batch_norms(executor_->model().norm_layers()) > 0;
+  const double drift = drifts ? std::log(options_.drift) : 0;
+  if (information_ < -clear && drift_ >= drift) return 1;
+  if (information_ > clear && drift_ <= -drift) return 0;
+  return -1;
+}
+
+LookScreen::Familiarity LookScreen::familiarity(
+    const at::Tensor& images) const {
+  const ModelState& source = executor_->model().source();
+  const ForwardResult result =
+      executor_->forward(images, source, NormStats::batch());
+  const at::Tensor shares = result.logits.softmax(1);
+  at::Tensor information = entropy(shares.mean(0)) - entropy(shares).mean();
+  at::Tensor drift = information.new_zeros({});
+  if (result.batch_var.defined() && result.batch_var.numel() > 0) {
+    const int64_t channels = result.batch_var.numel();
+    const int64_t last = std::max<int64_t>(1, channels / 4);
+    const auto deviation = [&](const at::Tensor& variances) {
+      return 0.5 * (variances.narrow(0, channels - last, last) + 1e-5).log();
+    };
+    drift = (deviation(result.batch_var) - deviation(source.running_var))
+                .abs()
+                .mean();
+  }
+  at::Tensor both = at::stack({information, drift}).to(at::kFloat);
+  executor_->bring_to_host({&both});
+  const auto* value = both.data_ptr<float>();
+  return {std::max(value[0], kLeast), std::max(value[1], kLeast)};
+}
+
+void LookScreen::exchange(StateArchive& archive) {
+  archive.varying("screen.looks", looks_, at::kCPU, {-1, -1});
+  archive.images("screen.images", images_, executor_->device());
+  archive.varying("screen.groups", groups_, at::kCPU, {-1});
+  archive("screen.foreign", foreign_);
+  archive("screen.answers", answers_);
+  archive("screen.information", information_);
+  archive("screen.drift", drift_);
+  archive("screen.unparted", unparted_);
+  archive("screen.gap", gap_);
+  if (!archive.saving()) check_stored(archive);
+}
+
+void LookScreen::check_stored(const StateArchive& archive) const {
+  const at::Tensor looks = archive.stored("screen.looks");
+  const at::Tensor images = archive.stored("screen.images");
+  const at::Tensor groups = archive.stored("screen.groups");
+  const int64_t foreign = archive.stored("screen.foreign").item<int64_t>();
+  const int64_t length = look_length(executor_->model().channels());
+  bool fits = looks.defined() == images.defined() && foreign >= -1 &&
+              foreign <= 1 && (groups.defined() || foreign < 0) &&
+              archive.stored("screen.answers").item<int64_t>() >= 0 &&
+              archive.stored("screen.unparted").item<int64_t>() >= 0;
+  if (looks.defined())
+    fits = fits && looks.size(1) == length && looks.size(0) <= kLooks &&
+           images.size(0) == std::min(looks.size(0), kImages);
+  if (groups.defined())
+    fits = fits && groups.numel() == LookGroups::packed_size(length);
+  if (!fits)
+    fail(ErrorKind::kBadFormat, "snapshot",
+         "its screen does not fit this adapter's");
+}
+
+}  // namespace sotta

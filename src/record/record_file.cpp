@@ -2,10 +2,13 @@
 
 #include <cerrno>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "sotta/core/error.h"
 
 #include "core/atomic_file.h"
+#include "core/inflate.h"
 #include "core/output_place.h"
 
 namespace sotta {
@@ -34,6 +37,32 @@ void cut_half_line(const fs::path& file) {
   if (problem) fail_to_write(file, problem.value());
 }
 
+std::vector<RunRecord> parse_lines(std::istream& in,
+                                   const std::string& subject) {
+  std::vector<RunRecord> records;
+  std::string line;
+  while (std::getline(in, line)) {
+    if (in.eof()) break;  // no line end: cut off by a crash
+    records.push_back(parse_record(
+        line, subject + " line " + std::to_string(records.size() + 1)));
+  }
+  if (in.bad()) fail(ErrorKind::kIo, subject, "the file cannot be read");
+  return records;
+}
+
+std::string unpack(std::istream& in, const std::string& subject, size_t most) {
+  const std::string packed((std::istreambuf_iterator<char>(in)), {});
+  std::string text = inflate_at_most(
+      {DeflateFormat::kGzip, reinterpret_cast<const std::byte*>(packed.data()),
+       packed.size(), subject},
+      most + 1);
+  if (text.size() > most)
+    fail(ErrorKind::kBadFormat, subject,
+         "expected at most " + std::to_string(most) +
+             " bytes of records after unpacking, got more");
+  return text;
+}
+
 }  // namespace
 
 void append_record(const fs::path& file, const RunRecord& record) {
@@ -48,18 +77,13 @@ void append_record(const fs::path& file, const RunRecord& record) {
   sync_file(file);
 }
 
-std::vector<RunRecord> read_records(const fs::path& file) {
+std::vector<RunRecord> read_records(const fs::path& file, size_t most) {
   std::ifstream in(file, std::ios::binary);
   if (!in)
     fail(ErrorKind::kNotFound, file.string(), "expected a file of records");
-  std::vector<RunRecord> records;
-  std::string line;
-  while (std::getline(in, line)) {
-    if (in.eof()) break;  // no line end: cut off by a crash
-    records.push_back(parse_record(
-        line, file.string() + " line " + std::to_string(records.size() + 1)));
-  }
-  return records;
+  if (file.extension() != ".gz") return parse_lines(in, file.string());
+  std::istringstream lines(unpack(in, file.string(), most));
+  return parse_lines(lines, file.string());
 }
 
 }  // namespace sotta

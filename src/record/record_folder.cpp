@@ -19,6 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool holds_records(fs::path file) {
+  if (file.extension() == ".gz") file = file.stem();
+  return file.extension() == ".jsonl";
+}
+
 std::vector<fs::path> record_files(const fs::path& folder,
                                    bool with_subfolders) {
   std::error_code problem;
@@ -34,7 +39,7 @@ std::vector<fs::path> record_files(const fs::path& folder,
   for (; !problem && entry != fs::recursive_directory_iterator();
        entry.increment(problem)) {
     if (!with_subfolders) entry.disable_recursion_pending();
-    if (entry->path().extension() == ".jsonl") files.push_back(entry->path());
+    if (holds_records(entry->path())) files.push_back(entry->path());
   }
   if (problem)
     fail(ErrorKind::kIo, folder.string(),

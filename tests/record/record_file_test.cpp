@@ -10,6 +10,7 @@
 #include "sotta/core/error.h"
 
 #include "tests/support/expect_error.h"
+#include "tests/support/gzip_builder.h"
 #include "tests/support/noted_syncs.h"
 #include "tests/support/temp_dir.h"
 
@@ -143,6 +144,67 @@ TEST(RecordFile, KeepsWholeLinesAndNothingElse) {
 TEST(RecordFile, AnEmptyFileHasNoRecords) {
   const TempDir folder;
   EXPECT_TRUE(read_records(folder.write("runs.jsonl", "")).empty());
+}
+
+// These need zlib; a build without it says so.
+class PackedRecords : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    dir_.write("runs.jsonl.gz", testing::make_gzip(lines_));
+    try {
+      read_records(dir_ / "runs.jsonl.gz");
+    } catch (const Error& error) {
+      ASSERT_EQ(error.kind(), ErrorKind::kUnsupported) << error.what();
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  const TempDir dir_;
+  const std::string lines_ =
+      to_json(numbered(1)) + "\n" + to_json(numbered(2)) + "\n";
+};
+
+TEST_F(PackedRecords, AreReadAsTheyAre) {
+  const auto records = read_records(dir_ / "runs.jsonl.gz");
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].seed, 1);
+  EXPECT_EQ(records[1].seed, 2);
+}
+
+TEST_F(PackedRecords, CutOffAnywhereAreAnError) {
+  const std::string whole = testing::make_gzip(lines_);
+  for (size_t size = 0; size < whole.size(); size += 7) {
+    dir_.write("cut.jsonl.gz", whole.substr(0, size));
+    expect_error(ErrorKind::kBadFormat, "ends too early",
+                 [&] { read_records(dir_ / "cut.jsonl.gz"); });
+  }
+}
+
+TEST_F(PackedRecords, DamageIsAnError) {
+  std::string damaged = testing::make_gzip(lines_);
+  damaged[damaged.size() / 2] ^= 1;
+  dir_.write("damaged.jsonl.gz", damaged);
+  expect_error(ErrorKind::kBadFormat, "is damaged",
+               [&] { read_records(dir_ / "damaged.jsonl.gz"); });
+  dir_.write("plain.jsonl.gz", lines_);
+  expect_error(ErrorKind::kBadFormat, "plain.jsonl.gz: the compressed data",
+               [&] { read_records(dir_ / "plain.jsonl.gz"); });
+}
+
+TEST_F(PackedRecords, MayUnpackToSoMuchAndNoMore) {
+  const auto file = dir_ / "runs.jsonl.gz";
+  EXPECT_EQ(read_records(file, lines_.size()).size(), 2u);
+  expect_error(ErrorKind::kBadFormat,
+               "expected at most " + std::to_string(lines_.size() - 1) +
+                   " bytes of records after unpacking, got more",
+               [&] { read_records(file, lines_.size() - 1); });
+}
+
+TEST_F(PackedRecords, ABadLineIsNamed) {
+  dir_.write("bad.jsonl.gz", testing::make_gzip(lines_ + "{}\n"));
+  expect_error(ErrorKind::kBadFormat, "bad.jsonl.gz line 3: ", [&] {
+    read_records(dir_ / "bad.jsonl.gz");
+  });
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ TEST(RecordFolder, ReadsTheFilesOfAllWriters) {
   dir.write("records-rank0.jsonl", line_of_seed(0) + line_of_seed(1));
   dir.write("records-rank1.jsonl", line_of_seed(1) + line_of_seed(2));
   dir.write("notes.txt", "no record");
+  dir.write("notes.gz", "nor this");
 
   const RecordFolder folder(dir.path(), "rank2");
   EXPECT_EQ(folder.earlier().size(), 3u);

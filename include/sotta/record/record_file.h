@@ -13,10 +13,17 @@ namespace sotta {
 // Error(kIo) if the system refuses.
 void append_record(const std::filesystem::path& file, const RunRecord& record);
 
-// All records of a file in their order. A last line without an end was cut off
-// by a crash and is left out. Throws Error(kNotFound) if there is no file,
+// The most bytes of records that a compressed file may unpack to: a full table
+// of three seeds with all its series has 150 MB.
+constexpr size_t kMostUnpackedRecords = size_t{256} << 20;
+
+// All records of a file in their order; one whose name ends in .gz is unpacked
+// first. A last line without an end was cut off by a crash and is left out.
+// Throws Error(kNotFound) if there is no file, Error(kIo) if it cannot be read,
 // Error(kBadFormat) with the line's number for any other line that is not a
-// record.
-std::vector<RunRecord> read_records(const std::filesystem::path& file);
+// record, for damaged gzip data and for data that unpacks to more than `most`
+// bytes, and Error(kUnsupported) for .gz in a build without zlib.
+std::vector<RunRecord> read_records(const std::filesystem::path& file,
+                                    size_t most = kMostUnpackedRecords);
 
 }  // namespace sotta

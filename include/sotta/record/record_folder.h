@@ -10,11 +10,12 @@
 
 namespace sotta {
 
-// The records of all *.jsonl files of a folder, and `with_subfolders` of the
-// folders in it, in the order of the files' paths; or of one such file. Of
-// several records with the same identity the last is taken: two processes may
-// have run the same cell. Throws Error(kNotFound) if there is no such folder,
-// Error(kIo) if it cannot be read, and what read_records() throws.
+// The records of all *.jsonl and *.jsonl.gz files of a folder, and
+// `with_subfolders` of the folders in it, in the order of the files' paths; or
+// of one such file. Of several records with the same identity the last is
+// taken: two processes may have run the same cell. Throws Error(kNotFound) if
+// there is no such folder, Error(kIo) if it cannot be read, and what
+// read_records() throws.
 std::vector<RunRecord> read_record_folder(const std::filesystem::path& folder,
                                           bool with_subfolders = false);
 

@@ -8,7 +8,7 @@
 
 #include "sotta/core/error.h"
 
-#include "data/formats/inflate.h"
+#include "core/inflate.h"
 #include "data/formats/printable.h"
 
 namespace sotta {

@@ -4,7 +4,7 @@
 
 #include "sotta/core/error.h"
 
-#include "data/formats/inflate.h"
+#include "core/inflate.h"
 #include "data/formats/mapped_file.h"
 #include "data/formats/npy.h"
 #include "data/formats/sha1.h"

@@ -5,7 +5,7 @@
 
 #include "sotta/core/error.h"
 
-#include "data/formats/inflate.h"
+#include "core/inflate.h"
 #include "data/formats/mapped_file.h"
 #include "data/formats/printable.h"
 

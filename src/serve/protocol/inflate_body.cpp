@@ -1,10 +1,8 @@
 #include "serve/protocol/inflate_body.h"
 
-#include <algorithm>
-
 #include "sotta/core/error.h"
 
-#include "data/formats/inflate.h"
+#include "core/inflate.h"
 #include "serve/request_error.h"
 
 namespace sotta {
@@ -15,16 +13,13 @@ bool is_plain(const std::string& encoding) {
 }
 
 std::string unpack(const Deflated& input, size_t most) {
-  std::string plain(std::min(most, most_inflated_bytes(input.size)), '\0');
   try {
-    plain.resize(inflate_beginning(
-        input, reinterpret_cast<std::byte*>(plain.data()), plain.size()));
+    return inflate_at_most(input, most);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUnsupported)
       throw RequestError(HttpStatus::kUnsupportedMedia, first_line(error));
     throw RequestError(HttpStatus::kBadRequest, first_line(error));
   }
-  return plain;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "data/formats/inflate.h"
+#include "core/inflate.h"
 
 #include <string>
 
@@ -61,6 +61,29 @@ TEST_F(Inflate, GivesTheBeginningAlone) {
   EXPECT_EQ(inflate_beginning(input, out, 5), 5u);
   EXPECT_EQ(std::string(reinterpret_cast<char*>(out), 5), "hello");
   EXPECT_EQ(inflate_beginning(input, out, 100), kText.size());
+}
+
+TEST_F(Inflate, UnpacksWhatHasNoKnownSize) {
+  const std::string subject = "test.gz";
+  const auto at_most = [&](const std::string& bytes, size_t most) {
+    return inflate_at_most(
+        {DeflateFormat::kGzip, reinterpret_cast<const std::byte*>(bytes.data()),
+         bytes.size(), subject},
+        most);
+  };
+  std::string many;
+  std::string long_text;
+  for (int i = 0; i < 100; ++i) {
+    many += kGzip;
+    long_text += kText;
+  }
+  EXPECT_EQ(at_most(many, 1 << 20), long_text);
+  EXPECT_EQ(at_most(many, long_text.size()), long_text);
+  EXPECT_EQ(at_most(kGzip, 5), "hello");
+  EXPECT_EQ(at_most(kGzip, 0), "");
+  for (size_t size = 0; size < kGzip.size(); ++size)
+    expect_error(ErrorKind::kBadFormat,
+                 "test.gz: ", [&] { at_most(kGzip.substr(0, size), 100); });
 }
 
 TEST_F(Inflate, StopsAtTheFirstByteTooMany) {

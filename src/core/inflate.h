@@ -43,4 +43,8 @@ void inflate_exactly(const Deflated& input, std::byte* out, size_t size);
 // Returns how many there were.
 size_t inflate_beginning(const Deflated& input, std::byte* out, size_t size);
 
+// The same for input whose size nobody knows: memory grows with what there is.
+// Fewer than `most` bytes are all of it, and its checksum was right.
+std::string inflate_at_most(const Deflated& input, size_t most);
+
 }  // namespace sotta

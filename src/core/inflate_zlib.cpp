@@ -5,7 +5,7 @@
 
 #include "sotta/core/error.h"
 
-#include "data/formats/inflate.h"
+#include "core/inflate.h"
 
 namespace sotta {
 namespace {
@@ -109,6 +109,20 @@ void inflate_exactly(const Deflated& input, std::byte* out, size_t size) {
 
 size_t inflate_beginning(const Deflated& input, std::byte* out, size_t size) {
   return Inflater(input).read(out, size);
+}
+
+std::string inflate_at_most(const Deflated& input, size_t most) {
+  Inflater inflater(input);
+  std::string bytes;
+  size_t written = 0;
+  while (written == bytes.size() && written < most) {
+    const size_t guess = std::max(2 * bytes.size(), 4 * input.size + 1);
+    bytes.resize(std::min(guess, most));
+    written += inflater.read(reinterpret_cast<std::byte*>(&bytes[written]),
+                             bytes.size() - written);
+  }
+  bytes.resize(written);
+  return bytes;
 }
 
 }  // namespace sotta

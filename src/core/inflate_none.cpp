@@ -1,6 +1,6 @@
 #include "sotta/core/error.h"
 
-#include "data/formats/inflate.h"
+#include "core/inflate.h"
 
 namespace sotta {
 namespace {
@@ -17,6 +17,10 @@ void inflate_exactly(const Deflated& input, std::byte*, size_t) {
 }
 
 size_t inflate_beginning(const Deflated& input, std::byte*, size_t) {
+  fail_without_zlib(input.subject);
+}
+
+std::string inflate_at_most(const Deflated& input, size_t) {
   fail_without_zlib(input.subject);
 }
 

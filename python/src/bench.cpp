@@ -9,9 +9,11 @@
 #include "sotta/eval/grid.h"
 #include "sotta/eval/run_grid.h"
 #include "sotta/record/record_folder.h"
+#include "sotta/report/comparison.h"
 #include "sotta/report/report.h"
 
 #include "bindings.h"
+#include "eval/default_options.h"
 
 namespace sotta::python {
 namespace {
@@ -174,7 +176,7 @@ std::vector<RunRecord> some_records(const std::string& folder) {
   auto records = read_record_folder(folder, /*with_subfolders=*/true);
   if (records.empty())
     fail(ErrorKind::kNotFound, folder,
-         "expected records in *.jsonl files, found none");
+         "expected records in *.jsonl or *.jsonl.gz files, found none");
   return records;
 }
 
@@ -183,10 +185,10 @@ std::vector<std::string> report(const std::string& runs, const std::string& out,
                                 const std::string& against) {
   const py::gil_scoped_release released;
   const auto records = some_records(runs);
-  Report made = make_report(records);
+  Report made = make_report(records, default_options);
   if (!against.empty())
     made.sections.insert(made.sections.begin(),
-                         compare_runs(records, some_records(against)));
+                         compare_runs(records, some_records(against)).section);
   std::vector<std::string> files;
   for (const auto& file : write_report(made, out, formats))
     files.push_back(file.string());

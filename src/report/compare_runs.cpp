@@ -1,7 +1,7 @@
+#include "report/compare_runs.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "sotta/report/report.h"
 
 #include "report/names.h"
 #include "report/tables/average.h"
@@ -46,13 +46,11 @@ bool has_changed(const Change& change) {
          change.kind == ChangeKind::kLower;
 }
 
-// What changed comes first, then what may have, then noise; each by size.
+// What changed comes first, then noise; each by size.
 void sort_by_weight(Findings& findings) {
   const auto weight = [](const Change& change) {
-    const int rank = has_changed(change)                        ? 0
-                     : change.kind == ChangeKind::kUnknownNoise ? 1
-                                                                : 2;
-    return std::make_pair(rank, -std::abs(change.difference));
+    return std::make_pair(has_changed(change) ? 0 : 1,
+                          -std::abs(change.difference));
   };
   std::stable_sort(findings.begin(), findings.end(),
                    [&](const Finding& a, const Finding& b) {
@@ -68,6 +66,24 @@ std::vector<std::string> shared_corruptions(const Place& place) {
   return sort_corruptions(names);
 }
 
+// The squared standard error that the number of images gives an average of
+// percentages: binomial, with one more right and one more wrong, so that none
+// is certain.
+double image_variance(const RunsByCorruption& runs,
+                      const std::vector<std::string>& corruptions,
+                      const std::map<int64_t, double>& by_seed) {
+  double sum = 0;
+  for (const auto& corruption : corruptions)
+    for (const auto& entry : by_seed) {
+      const RunRecord& run = *runs.at(corruption).at(entry.first);
+      const double images = static_cast<double>(run.samples) + 2;
+      const double share = (static_cast<double>(run.correct) + 1) / images;
+      sum += 1e4 * share * (1 - share) / images;
+    }
+  const auto parts = static_cast<double>(corruptions.size() * by_seed.size());
+  return sum / (parts * parts);
+}
+
 void add_finding(const std::string& name, const Place& place,
                  const std::vector<std::string>& corruptions,
                  Findings& findings) {
@@ -75,8 +91,11 @@ void add_finding(const std::string& name, const Place& place,
       seed_averages(*place.now, place.scenario, corruptions, accuracy);
   const auto before =
       seed_averages(*place.before, place.scenario, corruptions, accuracy);
-  if (!now.empty() && !before.empty())
-    findings.push_back({name, compare_seeds(now, before)});
+  if (now.empty() || before.empty()) return;
+  const double variance =
+      image_variance(place.now->in(place.scenario), corruptions, now) +
+      image_variance(place.before->in(place.scenario), corruptions, before);
+  findings.push_back({name, compare_seeds(now, before, std::sqrt(variance))});
 }
 
 TableCell number(double value, int64_t seeds = 0) {
@@ -102,16 +121,16 @@ std::string verdict(ChangeKind kind) {
       return "higher";
     case ChangeKind::kLower:
       return "lower";
-    case ChangeKind::kUnknownNoise:
-      return "noise unknown";
   }
   return "";
 }
 
 std::string interval_text(const Change& change) {
-  if (std::isnan(change.low)) return "one seed";
+  const char* basis = change.basis == ChangeBasis::kPairedSeeds ? ""
+                      : change.basis == ChangeBasis::kSeeds     ? " (unpaired)"
+                                                                : " (images)";
   return signed_fixed(change.low, 2) + " to " + signed_fixed(change.high, 2) +
-         (change.paired ? "" : " (unpaired)");
+         basis;
 }
 
 TableRow finding_row(const Finding& finding) {
@@ -130,24 +149,26 @@ std::string chance_text(const Findings& findings) {
   int64_t changed = 0;
   for (const Finding& finding : findings) {
     changed += has_changed(finding.change);
-    if (!std::isnan(finding.change.low) &&
-        finding.change.kind != ChangeKind::kSame)
-      ++tested;
+    if (finding.change.kind != ChangeKind::kSame) ++tested;
   }
   return counted(static_cast<int64_t>(findings.size()), "comparison") +
          "; chance alone would call about " + fixed(0.05 * tested, 0) +
          " of them a change, " + std::to_string(changed) + " were called so.";
 }
 
-// What is the same needs no row, nor does noise where there is much of it.
-Table findings_table(const std::string& name, const std::string& title,
-                     const Findings& findings, bool with_noise) {
+Table empty_table(const std::string& name, const std::string& title) {
   Table table;
   table.name = "against/" + name;
   table.title = title;
   table.row_header = "Runs";
-  table.columns = {{"Other", Better::kNeither, 2},
-                   {"These", Better::kNeither, 2},
+  return table;
+}
+
+// What is the same needs no row, nor does noise where there is much of it.
+void fill(Table& table, const Findings& findings, const SideNames& sides,
+          bool with_noise) {
+  table.columns = {{sides.other, Better::kNeither, 2},
+                   {sides.these, Better::kNeither, 2},
                    {"Difference", Better::kNeither, 2},
                    {"95 % interval", Better::kNeither},
                    {"Verdict", Better::kNeither}};
@@ -166,7 +187,6 @@ Table findings_table(const std::string& name, const std::string& title,
                      " that are the same to the last digit";
   if (!with_noise) note += ", " + std::to_string(noise) + " within noise";
   table.notes = {note + "."};
-  return table;
 }
 
 int64_t count_runs(const RunRow* row, const std::string& scenario) {
@@ -192,13 +212,10 @@ int64_t count_alone(const RunRow* row, const RunRow* other,
   return count;
 }
 
-Table alone_table(const Places& places) {
-  Table table;
-  table.name = "against/one-sided";
-  table.title = "Runs that only one side has";
-  table.row_header = "Runs";
-  table.columns = {{"Only other", Better::kNeither},
-                   {"Only these", Better::kNeither}};
+Table alone_table(const Places& places, const SideNames& sides) {
+  Table table = empty_table("one-sided", "Runs that only one side has");
+  table.columns = {{sides.only_other, Better::kNeither},
+                   {sides.only_these, Better::kNeither}};
   for (const auto& [name, place] : places) {
     const int64_t now = count_alone(place.now, place.before, place.scenario);
     const int64_t before = count_alone(place.before, place.now, place.scenario);
@@ -209,18 +226,20 @@ Table alone_table(const Places& places) {
   return table;
 }
 
+int64_t count_changed(const Findings& findings) {
+  return std::count_if(
+      findings.begin(), findings.end(),
+      [](const Finding& finding) { return has_changed(finding.change); });
+}
+
 std::string summary(const Findings& findings) {
-  int64_t changed = 0;
-  int64_t unknown = 0;
-  for (const Finding& finding : findings) {
-    const ChangeKind kind = finding.change.kind;
-    changed += has_changed(finding.change);
-    unknown += kind == ChangeKind::kUnknownNoise;
-  }
+  int64_t of_images = 0;
+  for (const Finding& finding : findings)
+    of_images += finding.change.basis == ChangeBasis::kImages;
   return "Of " + counted(static_cast<int64_t>(findings.size()), "average") +
-         " that both sides have, " + std::to_string(changed) +
-         " changed beyond seed noise; for " + std::to_string(unknown) +
-         " the noise is not known, as there is one seed.";
+         " that both sides have, " + std::to_string(count_changed(findings)) +
+         " changed beyond noise; for " + std::to_string(of_images) +
+         " a side has one seed, and noise is that of the number of images.";
 }
 
 constexpr const char* kRule =
@@ -231,12 +250,20 @@ constexpr const char* kRule =
     "or more seeds on each side, Welch's interval is taken. Something changed "
     "if the 95 % interval does not hold 0: one comparison in twenty will say "
     "so "
-    "by chance. With one seed the noise is not known.";
+    "by chance. Where a side has one seed, the interval is that of the number "
+    "of images (binomial): runs of the same images differ by less, and methods "
+    "that break on foreign images by more, for rounding decides where.";
 
 }  // namespace
 
-Section compare_runs(const std::vector<RunRecord>& records,
-                     const std::vector<RunRecord>& others) {
+Comparison compare_runs(const std::vector<RunRecord>& records,
+                        const std::vector<RunRecord>& others) {
+  return compare_runs(records, others, {});
+}
+
+Comparison compare_runs(const std::vector<RunRecord>& records,
+                        const std::vector<RunRecord>& others,
+                        const SideNames& sides) {
   const auto groups = group_runs(records);
   const auto other_groups = group_runs(others);
   Places places;
@@ -258,17 +285,23 @@ Section compare_runs(const std::vector<RunRecord>& records,
   sort_by_weight(averages);
   sort_by_weight(corruptions);
 
-  Section section;
+  Comparison comparison;
+  comparison.shared =
+      static_cast<int64_t>(averages.size() + corruptions.size());
+  comparison.changed = count_changed(averages);
+  Section& section = comparison.section;
   section.title = "What changed";
   section.paragraphs = {summary(averages), kRule};
-  section.tables = {
-      findings_table("averages", "Accuracy (%): averages", averages, true)};
-  if (!corruptions.empty())
-    section.tables.push_back(findings_table(
-        "corruptions", "Accuracy (%): single corruptions", corruptions, false));
-  Table alone = alone_table(places);
+  section.tables = {empty_table("averages", "Accuracy (%): averages")};
+  fill(section.tables.back(), averages, sides, /*with_noise=*/true);
+  if (!corruptions.empty()) {
+    section.tables.push_back(
+        empty_table("corruptions", "Accuracy (%): single corruptions"));
+    fill(section.tables.back(), corruptions, sides, /*with_noise=*/false);
+  }
+  Table alone = alone_table(places, sides);
   if (!alone.rows.empty()) section.tables.push_back(std::move(alone));
-  return section;
+  return comparison;
 }
 
 }  // namespace sotta

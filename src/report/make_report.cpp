@@ -42,13 +42,16 @@ Section make_section(const RunGroup& group) {
 
 }  // namespace
 
-Report make_report(const std::vector<RunRecord>& records) {
+Report make_report(const std::vector<RunRecord>& records,
+                   const DefaultOptions& defaults) {
   Report report;
   report.title = "Test-time adaptation: results";
   report.paragraphs = {counted(static_cast<int64_t>(records.size()), "run") +
                        ", made by " + versions(records) + "."};
-  for (const RunGroup& group : group_runs(records))
+  for (RunGroup& group : group_runs(records)) {
+    group.defaults = defaults;
     report.sections.push_back(make_section(group));
+  }
   return report;
 }
 

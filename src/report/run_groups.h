@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sotta/record/run_record.h"
+#include "sotta/report/report.h"
 
 namespace sotta {
 
@@ -52,6 +53,7 @@ struct RunGroup {
   std::vector<RunRow> rows;            // in the order they are shown
   std::vector<std::string> scenarios;  // likewise
   Labels method_labels, scenario_labels, corruption_labels;
+  DefaultOptions defaults = {};  // for the commands of tables
 
   // "cifar10, preset clean"
   std::string label() const;

@@ -699,7 +699,7 @@ def memory_of_images(fix):
         *words, "--out", "w.safetensors", "--memory-gb", 1)
 
 
-@check("report", "--out --format --against")
+@check("report", "--out --format --against --compare --studies")
 def reports(fix):
     for folder, shift in ("left", 0), ("right", -2):
         subprocess.run([sys.executable, ROOT + "/tests/report/make_records.py", folder, "--small", "--shift", str(shift)], check=True)
@@ -714,6 +714,22 @@ def reports(fix):
     assert row and abs(float(row[1]) - mean) < 0.001, (row and row[1], mean)
     assert re.search("^against/averages,", open("said/report.csv").read(), re.M), "no comparison"
     expect(run("report", "left/runs.jsonl", "--format", "csv"), "left/report/report.csv\n", "the place of a single file's report")
+    run("report", "--compare", "left", "right", "--out", "sides", "--format", "csv")
+    pairs = []
+    for folder in "left", "right":
+        accuracies = {}
+        for record in (r for file in glob.glob(folder + "/*.jsonl") for r in lines(file)):
+            if (record["dataset"], record["method"], record["scenario"], record["variant"], record["preset"]) == ("cifar10", "sotta", "noise", "", "clean"):
+                accuracies.setdefault(record["seed"], []).append(record["accuracy"])
+        pairs.append(sum(sum(v) / len(v) for v in accuracies.values()) / len(accuracies))
+    row = re.search(r'^against/averages,"cifar10, preset clean: SoTTA under Noise",Difference,([-0-9.]+),', open("sides/report.csv").read(), re.M)
+    assert row and abs(float(row[1]) - (pairs[1] - pairs[0])) < 0.001, (row and row[1], pairs)
+    os.makedirs("studies")
+    for folder in "left", "right":
+        os.rename(folder, "studies/" + folder)
+    run("report", "studies", "--studies", "--out", "pages", "--format", "csv,md")
+    expect(sorted(os.listdir("pages")), ["index.md", "left", "right"], "a report of each folder")
+    expect(open("pages/left/report.csv").read().count("\ncifar10/clean/accuracy,TENT,Noise,"), 1, "a row of one study")
 
 
 @check("info", "--json")

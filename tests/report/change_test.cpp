@@ -9,11 +9,17 @@
 namespace sotta {
 namespace {
 
+// With a standard error of 1 where there is one seed.
+Change compare_seeds(const std::map<int64_t, double>& now,
+                     const std::map<int64_t, double>& before) {
+  return sotta::compare_seeds(now, before, 1);
+}
+
 TEST(Change, SharedSeedsAreComparedOneByOne) {
   // differences 1, 2, 3: mean 2, std 1, half 4.30265 / sqrt(3)
   const Change change =
       compare_seeds({{0, 81}, {1, 92}, {2, 73}}, {{0, 80}, {1, 90}, {2, 70}});
-  EXPECT_TRUE(change.paired);
+  EXPECT_EQ(change.basis, ChangeBasis::kPairedSeeds);
   EXPECT_DOUBLE_EQ(change.difference, 2);
   EXPECT_NEAR(change.low, 2 - 2.48414, 1e-4);
   EXPECT_NEAR(change.high, 2 + 2.48414, 1e-4);
@@ -33,17 +39,20 @@ TEST(Change, OtherSeedsAreComparedByWelch) {
   // means 2 and 12; squared errors 1/3 and 1/3; freedom 4; t 2.77645
   const Change change =
       compare_seeds({{0, 11}, {1, 12}, {2, 13}}, {{3, 1}, {4, 2}, {5, 3}});
-  EXPECT_FALSE(change.paired);
+  EXPECT_EQ(change.basis, ChangeBasis::kSeeds);
   EXPECT_DOUBLE_EQ(change.difference, 10);
   EXPECT_NEAR(change.high - 10, 2.77645 * std::sqrt(2.0 / 3), 1e-4);
   EXPECT_EQ(change.kind, ChangeKind::kHigher);
 }
 
-TEST(Change, OneSeedSaysNothingAboutNoise) {
-  const Change change = compare_seeds({{0, 90}}, {{0, 50}});
-  EXPECT_EQ(change.kind, ChangeKind::kUnknownNoise);
-  EXPECT_TRUE(std::isnan(change.low));
-  EXPECT_DOUBLE_EQ(change.difference, 40);
+TEST(Change, WithOneSeedTheNumberOfImagesSaysWhatIsNoise) {
+  const Change change = compare_seeds({{0, 51.9}}, {{0, 50}});
+  EXPECT_EQ(change.kind, ChangeKind::kWithinNoise);
+  EXPECT_EQ(change.basis, ChangeBasis::kImages);
+  EXPECT_NEAR(change.low, 1.9 - 1.95996, 1e-4);
+  EXPECT_NEAR(change.high, 1.9 + 1.95996, 1e-4);
+  EXPECT_EQ(compare_seeds({{0, 52}}, {{0, 50}}).kind, ChangeKind::kHigher);
+  EXPECT_EQ(compare_seeds({{0, 48}}, {{0, 50}}).kind, ChangeKind::kLower);
 }
 
 TEST(Change, EqualNumbersAreTheSame) {
@@ -55,7 +64,7 @@ TEST(Change, EqualNumbersAreTheSame) {
 TEST(Change, SeedsThatOneSideLacksAreLeftOut) {
   const Change change =
       compare_seeds({{0, 90}, {1, 80}, {7, 10}}, {{0, 90}, {1, 81}, {8, 99}});
-  EXPECT_TRUE(change.paired);
+  EXPECT_EQ(change.basis, ChangeBasis::kPairedSeeds);
   EXPECT_EQ(change.now_seeds, 2);
   EXPECT_DOUBLE_EQ(change.difference, -0.5);
 }
@@ -67,7 +76,7 @@ TEST(Change, NoSpreadAtAllIsAChangeIfThereIsADifference) {
 
 TEST(Change, OneSharedSeedIsNoPairing) {
   const Change change = compare_seeds({{0, 10}, {1, 12}}, {{1, 2}, {2, 4}});
-  EXPECT_FALSE(change.paired);
+  EXPECT_EQ(change.basis, ChangeBasis::kSeeds);
   EXPECT_EQ(change.now_seeds, 2);
   EXPECT_EQ(change.before_seeds, 2);
   EXPECT_DOUBLE_EQ(change.difference, 8);
@@ -87,11 +96,11 @@ TEST(Change, WelchWeighsUnevenCounts) {
   EXPECT_NEAR(change.high - 8.5, 8.5 - change.low, 1e-9);
 }
 
-TEST(Change, WithOneSeedOnEitherSideTheNoiseIsNotKnown) {
-  EXPECT_EQ(compare_seeds({{0, 9}}, {{1, 5}, {2, 6}}).kind,
-            ChangeKind::kUnknownNoise);
-  EXPECT_EQ(compare_seeds({{1, 5}, {2, 6}}, {{0, 9}}).kind,
-            ChangeKind::kUnknownNoise);
+TEST(Change, OneSeedOnEitherSideIsEnoughForThat) {
+  EXPECT_EQ(compare_seeds({{0, 9}}, {{1, 5}, {2, 6}}).basis,
+            ChangeBasis::kImages);
+  EXPECT_EQ(compare_seeds({{1, 5}, {2, 6}}, {{0, 9}}).basis,
+            ChangeBasis::kImages);
 }
 
 TEST(Change, AnIntervalThatEndsAtZeroHoldsIt) {

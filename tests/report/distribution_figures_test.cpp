@@ -19,14 +19,21 @@ RunRecord counted_run(const std::string& method) {
   return record;
 }
 
-TEST(DistributionFigures, FirstAndLastMethodWithBothKinds) {
+TEST(DistributionFigures, MethodsBetweenFirstAndLastAreForPagesAlone) {
   const std::vector<RunRecord> records = {
       counted_run("source"), counted_run("tent"), counted_run("sotta")};
   const auto figures = distribution_figures(group_runs(records).at(0));
-  ASSERT_EQ(figures.size(), 4u);
+  ASSERT_EQ(figures.size(), 6u);
   EXPECT_EQ(figures[0].name, "cifar10-clean-confidence-source");
-  EXPECT_EQ(figures[1].name, "cifar10-clean-confidence-sotta");
-  EXPECT_EQ(figures[2].name, "cifar10-clean-classes-source");
+  EXPECT_EQ(figures[1].name, "cifar10-clean-confidence-tent");
+  EXPECT_EQ(figures[2].name, "cifar10-clean-confidence-sotta");
+  EXPECT_EQ(figures[3].name, "cifar10-clean-classes-source");
+  EXPECT_EQ(figures[1].choice, "TENT");
+  EXPECT_EQ(figures[1].kind, figures[2].kind);
+  EXPECT_NE(figures[1].kind, figures[3].kind);
+  EXPECT_FALSE(figures[0].page_only);
+  EXPECT_TRUE(figures[1].page_only);
+  EXPECT_FALSE(figures[2].page_only);
   for (const Figure& figure : figures) {
     EXPECT_EQ(testing::XmlCheck::problem(figure.svg), "");
     EXPECT_EQ(testing::occurrences(figure.svg, "<polyline"), 2);
@@ -85,6 +92,17 @@ TEST(DistributionFigures, OneScenarioHasTheWholeWidthTwoShareIt) {
   };
   EXPECT_GT(right_end({counted_run("source")}), 700);
   EXPECT_LT(right_end({counted_run("source"), near}), 360);
+}
+
+TEST(DistributionFigures, AThousandClassesShareAHundredSteps) {
+  auto record = counted_run("source");
+  record.series["predicted_samples"] = std::vector<double>(1000, 1);
+  record.series["predicted_foreign"] = std::vector<double>(1000, 1);
+  const std::vector<RunRecord> records = {record};
+  const auto figures = distribution_figures(group_runs(records).at(0));
+  const auto steps = corners(figures.at(1).svg, 0);
+  ASSERT_EQ(steps.size(), 200u);
+  EXPECT_EQ(steps.front().second, steps.back().second);
 }
 
 TEST(DistributionFigures, OneForeignSampleIsEnough) {

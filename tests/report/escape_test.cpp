@@ -50,5 +50,14 @@ TEST(Escape, OnlyControlCharactersBecomeSpaces) {
   EXPECT_EQ(escape_html("\x1f|\x20|!|\x7e|\x7f"), " | |!|~| ");
 }
 
+TEST(EscapeUrl, KeepsWhatAPathMayHold) {
+  EXPECT_EQ(escape_url("../cifar10-c/report_1.x~"), "../cifar10-c/report_1.x~");
+  EXPECT_EQ(escape_url("a b:\"<é%"), "a%20b%3A%22%3C%C3%A9%25");
+}
+
+TEST(OneLine, HasNoLineEnds) {
+  EXPECT_EQ(one_line("a\nb\tc <x>"), "a b c <x>");
+}
+
 }  // namespace
 }  // namespace sotta

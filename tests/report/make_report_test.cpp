@@ -130,7 +130,8 @@ std::map<std::string, std::string> documents(const Report& report) {
       {"report.md", to_markdown(report)}, {"report.csv", to_csv(report)}};
   for (const Section& section : report.sections)
     for (const Figure& figure : section.figures)
-      files["figures/" + figure.name + ".svg"] = to_svg(figure);
+      if (!figure.page_only)
+        files["figures/" + figure.name + ".svg"] = to_svg(figure);
   return files;
 }
 

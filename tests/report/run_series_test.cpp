@@ -96,6 +96,20 @@ TEST(RunSeries, CumulativeAccuracyIsTheMeanOfRunsOfTheSameLength) {
   EXPECT_TRUE(cumulative_accuracy({}).empty());
 }
 
+TEST(OverTime, OfManyValuesSomeAndTheLastAreShown) {
+  Numbers values;
+  for (int i = 1; i <= 312; ++i)
+    values.push_back(i);
+  const auto points = over_time(values, 80);
+  ASSERT_EQ(points.size(), 79u);
+  EXPECT_EQ(points[0].x, 1);
+  EXPECT_EQ(points[1].x, 5);
+  EXPECT_EQ(points[1].y, 5);
+  EXPECT_EQ(points.back().x, 312);
+  EXPECT_EQ(over_time(values).size(), 312u);
+  EXPECT_TRUE(over_time({}, 80).empty());
+}
+
 TEST(RunSeries, WindowsAreCountedFromOne) {
   const auto points = over_time({7, 8});
   EXPECT_EQ(points[0].x, 1);

@@ -11,17 +11,18 @@ TEST(ToHtml, TableIsThisText) {
   const size_t end = text.find("</div>", begin);
   ASSERT_NE(end, std::string::npos);
   EXPECT_EQ(text.substr(begin, end - begin), R"(<table>
-<thead><tr><th>Method</th><th>A &amp; B</th><th>&lt;C&gt;</th></tr></thead>
+<thead><tr><th scope="col">Method</th><th scope="col">A &amp; B</th><th scope="col">&lt;C&gt;</th></tr></thead>
 <tbody>
-<tr><th>my_method</th><td><strong>82.3 ± 0.2</strong><small>worst 82.0</small><small>paper 82.2 (+0.1)</small></td><td class="missing" title="not run">—</td></tr>
-<tr><th>50%</th><td>70.0*<small>3 of 15</small></td><td>a|b, &quot;c&quot;</td></tr>
+<tr><th scope="row">my_method</th><td class="near"><strong>82.3 ± 0.2</strong><small>worst 82.0</small><small>paper 82.2 (+0.1)</small></td><td class="missing" title="not run">—</td></tr>
+<tr><th scope="row">50%</th><td>70.0*<small>3 of 15</small></td><td>a|b, &quot;c&quot;</td></tr>
 </tbody>
 </table>)");
 }
 
 TEST(ToHtml, NeedsNothingElse) {
   const std::string text = to_html(testing::small_report());
-  EXPECT_EQ(text.find("<script"), std::string::npos);
+  EXPECT_EQ(text.find("src="), std::string::npos);
+  EXPECT_EQ(text.find("@import"), std::string::npos);
   EXPECT_EQ(text.find("<link"), std::string::npos);
   EXPECT_EQ(text.find("http"), std::string::npos);
   EXPECT_NE(text.find("prefers-color-scheme: dark"), std::string::npos);
@@ -69,6 +70,7 @@ TEST(ToHtml, WhatStandsAroundATableIsThisText) {
   EXPECT_EQ(between("</style>", "<table>"), R"(</style>
 </head>
 <body>
+<main>
 <h1>Results</h1>
 <p>Two runs.</p>
 <nav>
@@ -83,6 +85,7 @@ TEST(ToHtml, WhatStandsAroundATableIsThisText) {
 <h3 id="set-clean-x">Accuracy (%)</h3>
 <div class="scroll">)");
   EXPECT_EQ(between("</table>", "<figure "), R"(</table></div>
+<p class="notes legend">Points from the paper: <span class="down3">below −3.0</span><span class="down2">below −1.5</span><span class="down1">below −1.0</span><span class="near">within 1.0</span><span class="up1">above +1.0</span><span class="up2">above +1.5</span><span class="up3">above +3.0</span></p>
 <p class="notes">3 seeds.
 ± is the sample standard deviation over seeds, worst the worst seed.
 Bold: the best of its column.
@@ -91,10 +94,83 @@ paper: the number that the paper states, and ours minus it.
 —: not run, or not measured.
 </p>
 )");
-  EXPECT_EQ(text.substr(text.find("</figure>")),
-            "</figure>\n</body>\n</html>\n");
+  EXPECT_EQ(between("</figure>", "// What"), "</figure>\n</main>\n<script>\n");
+  EXPECT_EQ(text.substr(text.find("</script>")),
+            "</script>\n</body>\n</html>\n");
   report.sections[0].tables[0].wide = true;
   EXPECT_NE(to_html(report).find("<table class=\"wide\">"), std::string::npos);
+}
+
+Table one_cell(const TableCell& cell) {
+  Table table;
+  table.name = "x";
+  table.columns = {{"A"}};
+  table.rows = {{"row", {cell}}};
+  return table;
+}
+
+std::string cell_of(const TableCell& cell) {
+  Report report;
+  report.sections = {{"", {}, {one_cell(cell)}}};
+  const std::string text = to_html(report);
+  const size_t begin = text.find("<td");
+  return text.substr(begin, text.find("</td>", begin) - begin);
+}
+
+TEST(ToHtml, CellsAreColouredByTheirDistanceToThePaper) {
+  const auto coloured = [](double difference) {
+    TableCell cell;
+    cell.paper = 50;
+    cell.value = 50 + difference;
+    const std::string text = cell_of(cell);
+    return text.substr(0, text.find('>') + 1);
+  };
+  EXPECT_EQ(coloured(0), "<td class=\"near\">");
+  EXPECT_EQ(coloured(-1.0), "<td class=\"near\">");
+  EXPECT_EQ(coloured(1.1), "<td class=\"up1\">");
+  EXPECT_EQ(coloured(1.6), "<td class=\"up2\">");
+  EXPECT_EQ(coloured(3.1), "<td class=\"up3\">");
+  EXPECT_EQ(coloured(-1.1), "<td class=\"down1\">");
+  EXPECT_EQ(coloured(-9), "<td class=\"down3\">");
+  EXPECT_EQ(coloured(TableCell::kNone).rfind("<td class=\"missing\"", 0), 0u);
+}
+
+TEST(ToHtml, CellsCarrySeedsAndCommand) {
+  TableCell cell;
+  cell.value = 81;
+  cell.by_seed = {{0, 80.5}, {2, 81.5}};
+  cell.flags = "--corruption 'a\"b'";
+  EXPECT_EQ(cell_of(cell),
+            "<td data-s=\"0: 80.50, 2: 81.50\" data-f=\"--corruption "
+            "&#39;a&quot;b&#39;\">81.0");
+  Report report;
+  report.sections = {{"", {}, {one_cell(cell)}}};
+  report.sections[0].tables[0].rows[0].command = "sotta bench <x>";
+  EXPECT_NE(to_html(report).find("<tr data-c=\"sotta bench &lt;x&gt;\">"),
+            std::string::npos);
+}
+
+TEST(ToHtml, FiguresOfOneKindStandTogether) {
+  Report report;
+  report.sections = {{"", {}, {}}};
+  const auto add = [&](const std::string& name, const std::string& kind) {
+    Figure figure = {name, name, "", "<svg></svg>"};
+    figure.kind = kind;
+    figure.choice = "of " + name;
+    report.sections[0].figures.push_back(figure);
+  };
+  add("a", "first");
+  add("b", "second");
+  add("c", "first");
+  const std::string text = to_html(report);
+  EXPECT_NE(text.find("<div class=\"choice\" id=\"a-and-others\" "
+                      "data-kind=\"first\">\n<figure id=\"a\" "
+                      "data-choice=\"of a\">"),
+            std::string::npos);
+  EXPECT_LT(text.find("<figure id=\"c\""), text.find("<figure id=\"b\""));
+  EXPECT_NE(text.find("<li><a href=\"#a-and-others\">first</a></li>"),
+            std::string::npos);
+  EXPECT_NE(text.find("<li><a href=\"#b\">b</a></li>"), std::string::npos);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "commands.h"
 #include "core/output_place.h"
+#include "eval/default_options.h"
 #include "flags.h"
 #include "live_board.h"
 #include "process.h"
@@ -127,8 +128,8 @@ void run(const DemoFlags& flags) {
   std::filesystem::remove(file);
   for (const RunRecord& record : records)
     append_record(file, record);
-  const auto written =
-      write_report(make_report(records), folder / "report", {"html"});
+  const auto written = write_report(make_report(records, default_options),
+                                    folder / "report", {"html"});
   std::printf("\nrecords: %s\nreport:  %s\n", file.c_str(),
               written.front().c_str());
 }

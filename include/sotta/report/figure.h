@@ -13,6 +13,13 @@ struct Figure {
   std::string title;
   std::string caption;
   std::string svg;
+
+  // Figures of one kind show the same of one choice each, such as a method: a
+  // page shows one at a time.
+  std::string kind = {};
+  std::string choice = {};
+
+  bool page_only = false;  // for readers who can choose
 };
 
 // The style sheet that figures need.

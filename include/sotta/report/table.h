@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct TableCell {
   // Stands in place of a number.
   std::string text = {};
 
+  std::map<int64_t, double> by_seed = {};  // what `value` is the mean of
+  std::string flags = {};  // behind the row's command: what makes it again
+
   bool missing() const { return value != value && text.empty(); }
 };
 
@@ -38,17 +42,21 @@ enum class Better { kHigher, kLower, kNeither };
 struct Column {
   std::string name;
   Better better = Better::kHigher;
-  int digits = 1;  // shown behind the point
+  int digits = 1;        // shown behind the point
+  bool overall = false;  // the mean of other columns
 };
 
 struct TableRow {
   std::string name;
   std::vector<TableCell> cells;  // one per column
+  std::string command =
+      {};                 // what all of its runs were made with; may be empty
+  std::string link = {};  // a document about it, without ".html" or ".md"
 };
 
 struct Table {
-  std::string name;  // unique in a report, for programs
-  std::string title;
+  std::string name;   // unique in a report, for programs
+  std::string title;  // empty if the section's says it
   std::string row_header;
   std::vector<Column> columns;
   std::vector<TableRow> rows;

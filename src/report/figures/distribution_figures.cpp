@@ -32,18 +32,23 @@ double total(const Numbers& counts) {
 }
 
 // A staircase: every bin has its left and its right end. A class stands in the
-// middle of its step.
+// middle of its step; more than can be told apart share one.
 std::vector<CurvePoint> staircase(const Numbers& counts, bool unit_range) {
+  constexpr size_t kMostSteps = 100;
+  const size_t width =
+      std::max<size_t>(1, (counts.size() + kMostSteps - 1) / kMostSteps);
   const auto bins = static_cast<double>(counts.size());
   const double sum = total(counts);
   std::vector<CurvePoint> points;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    const auto bin = static_cast<double>(i);
-    const double share = sum > 0 ? 100 * counts[i] / sum : 0;
-    const double left = unit_range ? bin / bins : bin - 0.5;
-    const double right = unit_range ? (bin + 1) / bins : bin + 0.5;
-    points.push_back({left, share});
-    points.push_back({right, share});
+  for (size_t begin = 0; begin < counts.size(); begin += width) {
+    const size_t end = std::min(begin + width, counts.size());
+    double share = 0;
+    for (size_t i = begin; i < end; ++i)
+      share += sum > 0 ? 100 * counts[i] / sum : 0;
+    const auto left = static_cast<double>(begin);
+    const auto right = static_cast<double>(end);
+    points.push_back({unit_range ? left / bins : left - 0.5, share});
+    points.push_back({unit_range ? right / bins : right - 0.5, share});
   }
   return points;
 }
@@ -82,8 +87,11 @@ std::vector<Figure> figures_of(const RunGroup& group, const Kind& kind) {
     figures.push_back(
         to_figure(group, std::string(kind.name) + "-" + row.file_label(), chart,
                   "Shares within each kind, over all corruptions and seeds."));
+    figures.back().kind = kind.title;
+    figures.back().choice = row.label();
   }
-  if (figures.size() > 2) figures.erase(figures.begin() + 1, figures.end() - 1);
+  for (size_t i = 1; i + 1 < figures.size(); ++i)
+    figures[i].page_only = true;
   return figures;
 }
 

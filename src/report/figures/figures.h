@@ -14,8 +14,8 @@ namespace sotta {
 std::vector<Figure> scenario_bars(const RunGroup& group);
 
 // How confident a method is, and what it predicts, on the dataset's own samples
-// and on foreign ones (figure 3). Of the first and the last method that has the
-// data: the model as it is and, as a rule, SoTTA.
+// and on foreign ones (figure 3). Those between the first and the last method,
+// the model as it is and, as a rule, SoTTA, are for pages alone.
 std::vector<Figure> distribution_figures(const RunGroup& group);
 
 // Accuracy and gradient norm over time with and without the sharpness step

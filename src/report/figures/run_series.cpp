@@ -120,10 +120,12 @@ std::vector<CurvePoint> share_over_time(const Numbers& part,
   return points;
 }
 
-std::vector<CurvePoint> over_time(const Numbers& values) {
+std::vector<CurvePoint> over_time(const Numbers& values, size_t most) {
+  const size_t step = values.empty() ? 1 : (values.size() - 1) / most + 1;
   std::vector<CurvePoint> points;
   for (size_t i = 0; i < values.size(); ++i)
-    points.push_back({static_cast<double>(i + 1), values[i]});
+    if (i % step == 0 || i + 1 == values.size())
+      points.push_back({static_cast<double>(i + 1), values[i]});
   return points;
 }
 

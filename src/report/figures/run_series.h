@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ Numbers cumulative_accuracy(const std::vector<const RunRecord*>& runs);
 std::vector<CurvePoint> share_over_time(const Numbers& part,
                                         const Numbers& whole, size_t most);
 
-// Window numbers from 1 on.
-std::vector<CurvePoint> over_time(const Numbers& values);
+// Window numbers from 1 on. Of more than `most` values every n-th and the last.
+std::vector<CurvePoint> over_time(
+    const Numbers& values, size_t most = std::numeric_limits<size_t>::max());
 
 }  // namespace sotta

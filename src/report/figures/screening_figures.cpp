@@ -86,23 +86,29 @@ std::vector<Panel> memory_panels(const RunGroup& group, const RunRow& row) {
     panel.x_label = "windows of the stream";
     panel.y_label = "samples in the memory";
     panel.from_zero = true;
-    add_curve(panel, "benign", over_time(averaged(runs, "memory_samples")), 0);
-    add_curve(panel, "foreign", over_time(averaged(runs, "memory_foreign")), 1);
+    add_curve(panel, "benign",
+              over_time(averaged(runs, "memory_samples"), kMostPoints), 0);
+    add_curve(panel, "foreign",
+              over_time(averaged(runs, "memory_foreign"), kMostPoints), 1);
     panels.push_back(std::move(panel));
   }
   return panels;
 }
 
-void add_figure(const RunGroup& group, const std::string& name,
-                const std::string& title, std::vector<Panel> panels,
-                std::vector<Figure>& figures) {
-  if (panels.empty()) return;
+Figure make_figure(const RunGroup& group, const std::string& name,
+                   const std::string& title, std::vector<Panel> panels) {
   LineChart chart;
   chart.title = title;
   chart.panels = std::move(panels);
   chart.columns = chart.panels.size() > 1 ? 2 : 1;
-  figures.push_back(
-      to_figure(group, name, chart, "Over all corruptions and seeds."));
+  return to_figure(group, name, chart, "Over all corruptions and seeds.");
+}
+
+void add_figure(Figure figure, const std::string& kind, const RunRow& row,
+                std::vector<Figure>& figures) {
+  figure.kind = kind;
+  figure.choice = row.label();
+  figures.push_back(std::move(figure));
 }
 
 }  // namespace
@@ -111,12 +117,17 @@ std::vector<Figure> screening_figures(const RunGroup& group) {
   std::vector<Figure> figures;
   for (const RunRow& row : group.rows) {
     if (!row.is_main) continue;
-    add_figure(group, "admitted-" + row.file_label(),
-               "What " + row.label() + " admits over time",
-               admitted_panels(group, row), figures);
-    add_figure(group, "memory-" + row.file_label(),
-               "What the memory of " + row.label() + " holds over time",
-               memory_panels(group, row), figures);
+    if (auto panels = admitted_panels(group, row); !panels.empty())
+      add_figure(make_figure(group, "admitted-" + row.file_label(),
+                             "What " + row.label() + " admits over time",
+                             std::move(panels)),
+                 "What a method admits over time", row, figures);
+    if (auto panels = memory_panels(group, row); !panels.empty())
+      add_figure(
+          make_figure(group, "memory-" + row.file_label(),
+                      "What the memory of " + row.label() + " holds over time",
+                      std::move(panels)),
+          "What a method's memory holds over time", row, figures);
   }
   return figures;
 }

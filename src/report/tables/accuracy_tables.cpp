@@ -5,6 +5,7 @@
 #include <set>
 
 #include "report/names.h"
+#include "report/run_command.h"
 #include "report/tables/average.h"
 #include "report/tables/number_text.h"
 #include "report/tables/paper_tables.h"
@@ -62,6 +63,35 @@ TableCell scenario_cell(const RunGroup& group, const RunRow& row,
   return cell;
 }
 
+// The row's runs under these scenarios with these corruptions.
+std::vector<const RunRecord*> runs_of(
+    const RunRow& row, const std::vector<std::string>& scenarios,
+    const std::vector<std::string>& corruptions) {
+  std::vector<const RunRecord*> runs;
+  for (const auto& scenario : scenarios)
+    for (const auto& corruption : corruptions)
+      if (const auto found = row.in(scenario).find(corruption);
+          found != row.in(scenario).end())
+        for (const auto& entry : found->second)
+          runs.push_back(entry.second);
+  return runs;
+}
+
+// Of a row with a cell per scenario and perhaps one of them all.
+void set_scenario_commands(const RunGroup& group, const RunRow& row,
+                           TableRow& line) {
+  std::vector<Flags> flags;
+  std::vector<const RunRecord*> all;
+  for (const auto& scenario : group.scenarios) {
+    const auto runs = runs_of(row, {scenario}, group.averaged(scenario));
+    flags.push_back(bench_flags(runs, group.defaults));
+    all.insert(all.end(), runs.begin(), runs.end());
+  }
+  if (flags.size() < line.cells.size())
+    flags.push_back(bench_flags(all, group.defaults));
+  set_commands(line, flags);
+}
+
 TableRow scenario_row(const RunGroup& group, const RunRow& row) {
   TableRow line{row.label(), {}};
   std::vector<double> paper;
@@ -74,6 +104,7 @@ TableRow scenario_row(const RunGroup& group, const RunRow& row) {
         overall_cell(group, row, group.scenarios, accuracy, Better::kHigher));
     if (!line.cells.back().partial) line.cells.back().paper = mean(paper);
   }
+  set_scenario_commands(group, row, line);
   return line;
 }
 
@@ -127,7 +158,10 @@ Table scenario_table(const RunGroup& group, const Rows& rows) {
   table.row_header = "Method";
   for (const auto& scenario : group.scenarios)
     table.columns.push_back({group.scenario_label(scenario)});
-  if (group.scenarios.size() > 1) table.columns.push_back({"Average"});
+  if (group.scenarios.size() > 1) {
+    table.columns.push_back({"Average"});
+    table.columns.back().overall = true;
+  }
   for (const RunRow* row : rows)
     table.rows.push_back(scenario_row(group, *row));
   table.notes = scenario_notes(group, rows);
@@ -140,6 +174,27 @@ bool shows_paper(const Table& table) {
     for (const TableCell& cell : row.cells)
       if (!std::isnan(cell.paper)) return true;
   return false;
+}
+
+TableRow corruption_row(const RunGroup& group, const RunRow& row,
+                        const std::string& scenario,
+                        const std::vector<std::string>& corruptions) {
+  TableRow line{row.label(), {}};
+  std::vector<Flags> flags;
+  for (const auto& corruption : corruptions) {
+    line.cells.push_back(
+        corruption_cell(row, scenario, corruption, accuracy, Better::kHigher));
+    if (!line.cells.back().missing() && comparable_with_paper(row, scenario))
+      line.cells.back().paper =
+          paper_accuracy(group.dataset, scenario, row.method, corruption);
+    flags.push_back(
+        bench_flags(runs_of(row, {scenario}, {corruption}), group.defaults));
+  }
+  line.cells.push_back(scenario_cell(group, row, scenario));
+  flags.push_back(bench_flags(
+      runs_of(row, {scenario}, group.averaged(scenario)), group.defaults));
+  set_commands(line, flags);
+  return line;
 }
 
 Table corruption_table(const RunGroup& group, const std::string& scenario) {
@@ -156,18 +211,9 @@ Table corruption_table(const RunGroup& group, const std::string& scenario) {
   for (const auto& corruption : corruptions)
     table.columns.push_back({group.corruption_label(corruption)});
   table.columns.push_back({"Average"});
-  for (const RunRow* row : rows) {
-    TableRow line{row->label(), {}};
-    for (const auto& corruption : corruptions) {
-      line.cells.push_back(corruption_cell(*row, scenario, corruption, accuracy,
-                                           Better::kHigher));
-      if (!line.cells.back().missing() && comparable_with_paper(*row, scenario))
-        line.cells.back().paper =
-            paper_accuracy(group.dataset, scenario, row->method, corruption);
-    }
-    line.cells.push_back(scenario_cell(group, *row, scenario));
-    table.rows.push_back(std::move(line));
-  }
+  table.columns.back().overall = true;
+  for (const RunRow* row : rows)
+    table.rows.push_back(corruption_row(group, *row, scenario, corruptions));
   table.notes = {seeds_note(rows),
                  "Average over " + average_note(group, scenario) + "."};
   mark_best(table);

@@ -78,6 +78,7 @@ TableCell cell_of_seeds(const BySeed& by_seed, Better better) {
   TableCell cell;
   if (values.empty()) return cell;
   cell.value = mean(values);
+  cell.by_seed = by_seed;
   cell.std = sample_std(values);
   cell.seeds = static_cast<int64_t>(values.size());
   const auto [least, most] = std::minmax_element(values.begin(), values.end());

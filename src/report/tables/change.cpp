@@ -11,7 +11,8 @@ namespace {
 using BySeed = std::map<int64_t, double>;
 using Numbers = std::vector<double>;
 
-constexpr double kUpperTail = 0.975;  // of a two-sided 95 % interval
+constexpr double kUpperTail = 0.975;         // of a two-sided 95 % interval
+constexpr double kUpperQuantile = 1.959964;  // of the normal distribution
 
 Numbers values_of(const BySeed& by_seed) {
   Numbers values;
@@ -36,7 +37,7 @@ void use_pairs(Change& change, const Numbers& now, const Numbers& before) {
   for (size_t i = 0; i < now.size(); ++i)
     differences.push_back(now[i] - before[i]);
   const auto freedom = static_cast<double>(differences.size() - 1);
-  change.paired = true;
+  change.basis = ChangeBasis::kPairedSeeds;
   set_interval(change, student_quantile(kUpperTail, freedom) *
                            std::sqrt(squared_error(differences)));
 }
@@ -44,6 +45,7 @@ void use_pairs(Change& change, const Numbers& now, const Numbers& before) {
 void use_welch(Change& change, const Numbers& now, const Numbers& before) {
   const double a = squared_error(now);
   const double b = squared_error(before);
+  change.basis = ChangeBasis::kSeeds;
   if (a + b == 0) return set_interval(change, 0);
   const double freedom = (a + b) * (a + b) /
                          (a * a / static_cast<double>(now.size() - 1) +
@@ -54,7 +56,6 @@ void use_welch(Change& change, const Numbers& now, const Numbers& before) {
 
 ChangeKind kind_of(const Change& change, bool same) {
   if (same) return ChangeKind::kSame;
-  if (std::isnan(change.low)) return ChangeKind::kUnknownNoise;
   if (change.low > 0) return ChangeKind::kHigher;
   if (change.high < 0) return ChangeKind::kLower;
   return ChangeKind::kWithinNoise;
@@ -62,7 +63,8 @@ ChangeKind kind_of(const Change& change, bool same) {
 
 }  // namespace
 
-Change compare_seeds(const BySeed& now, const BySeed& before) {
+Change compare_seeds(const BySeed& now, const BySeed& before,
+                     double image_error) {
   BySeed shared_now;
   BySeed shared_before;
   for (const auto& [seed, value] : now) {
@@ -85,6 +87,8 @@ Change compare_seeds(const BySeed& now, const BySeed& before) {
     use_pairs(change, a, b);
   else if (a.size() >= 2 && b.size() >= 2)
     use_welch(change, a, b);
+  else
+    set_interval(change, kUpperQuantile * image_error);
   change.kind = kind_of(change, now == before);
   return change;
 }

@@ -22,7 +22,8 @@ double as_shown(double value, int digits) {
 }
 
 void mark_best_of(Table& table, size_t column) {
-  const auto& [name, better, digits] = table.columns[column];
+  const Better better = table.columns[column].better;
+  const int digits = table.columns[column].digits;
   if (better == Better::kNeither) return;
   const double sign = better == Better::kHigher ? 1 : -1;
   std::vector<TableCell*> cells;

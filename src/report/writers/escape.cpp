@@ -1,5 +1,8 @@
 #include "report/writers/escape.h"
 
+#include <cctype>
+#include <cstdio>
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -73,6 +76,26 @@ std::string escape_html(const std::string& text) {
                                              {"\"", "&quot;"},
                                              {"'", "&#39;"}};
   return replace_all(text, kReplacements);
+}
+
+std::string escape_url(const std::string& path) {
+  std::string text;
+  for (const char letter : path) {
+    const auto code = static_cast<unsigned char>(letter);
+    if ((code < 0x80 && std::isalnum(code)) ||
+        std::strchr("-._~/", letter) != nullptr) {
+      text += letter;
+      continue;
+    }
+    char escaped[4];
+    std::snprintf(escaped, sizeof escaped, "%%%02X", code);
+    text += escaped;
+  }
+  return text;
+}
+
+std::string one_line(const std::string& text) {
+  return replace_all(text, {});
 }
 
 std::string escape_csv(const std::string& text) {

@@ -1,54 +1,21 @@
+#include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <string_view>
 
 #include "sotta/report/report.h"
 
+#include "report/tables/number_text.h"
+#include "report/tables/paper_distance.h"
 #include "report/writers/escape.h"
+#include "report/writers/list_text.h"
 
 namespace sotta {
-namespace {
 
-// Follows the reader's choice of light or dark; needs no script. Lines belong
-// to the cells: those of a collapsed table stay behind where the first column
-// does not scroll. On a narrow screen that column leaves room for the numbers.
-constexpr const char* kPageStyle = R"(
-:root { color-scheme: light dark; --ink: #1a1a1a; --soft: #5c5c5c;
-  --line: #d4d4d4; --ground: #ffffff; --shade: #f4f4f2; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e6; --soft: #a8a8a6;
-  --line: #464646; --ground: #161616; --shade: #202020; } }
-body { margin: 0 auto; max-width: 76rem; padding: 1rem 1.5rem 4rem;
-  color: var(--ink); background: var(--ground); line-height: 1.45;
-  font-family: "Helvetica Neue", Helvetica, Arial, "Liberation Sans",
-    sans-serif; }
-h1 { font-size: 1.7rem; } h2 { font-size: 1.35rem; margin-top: 2.5rem; }
-h3 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
-nav ul { padding-left: 1.2rem; margin: .2rem 0; columns: 24rem; }
-a { color: inherit; }
-a, h1, h2, h3, p, figcaption { overflow-wrap: anywhere; }
-.scroll { overflow-x: auto; }
-table { border-collapse: separate; border-spacing: 0;
-  font-variant-numeric: tabular-nums;
-  border-top: 2px solid var(--ink); border-bottom: 2px solid var(--ink); }
-th, td { padding: .3rem .6rem; text-align: right; vertical-align: top;
-  white-space: nowrap; }
-th:first-child { text-align: left; position: sticky; left: 0;
-  background: var(--ground); }
-.wide th, .wide td { padding: .3rem .35rem; }
-thead th { border-bottom: 1px solid var(--ink); }
-tbody tr + tr > * { border-top: 1px solid var(--line); }
-tbody tr:hover > * { background: var(--shade); }
-tbody th { font-weight: normal; }
-small { display: block; color: var(--soft); font-weight: normal;
-  font-size: .75rem; }
-.missing { color: var(--soft); }
-.notes { color: var(--soft); font-size: .85rem; margin: .5rem 0;
-  max-width: 60rem; }
-figure { margin: 2rem 0; } figure svg { max-width: 100%; height: auto; }
-figcaption { color: var(--soft); font-size: .85rem; }
-@media (max-width: 40rem) { body { padding: .5rem .75rem 3rem; }
-  th:first-child { white-space: normal; overflow-wrap: anywhere;
-    min-width: 6rem; max-width: 34vw; } }
-@media print { .scroll { overflow: visible; } }
-)";
+std::string_view page_style();   // page.css
+std::string_view page_script();  // page.js
+
+namespace {
 
 // A place in the page: letters and digits of the name.
 std::string anchor(const std::string& name) {
@@ -62,6 +29,41 @@ std::string element(const std::string& tag, const std::string& text) {
   return "<" + tag + ">" + escape_html(text) + "</" + tag + ">";
 }
 
+std::string attribute(const std::string& name, const std::string& value) {
+  return value.empty() ? "" : " " + name + "=\"" + escape_html(value) + "\"";
+}
+
+std::string linked(const std::string& text, const std::string& document) {
+  if (document.empty()) return escape_html(text);
+  return "<a href=\"" + escape_url(document) + ".html\">" + escape_html(text) +
+         "</a>";
+}
+
+// How far a number is from the paper's, as a class of page.css: "near", or
+// "up" or "down" with 1 to 3 for more than so many points.
+constexpr double kSteps[] = {1.0, 1.5, 3.0};
+
+std::string distance_class(const Table& table, const TableCell& cell,
+                           size_t column) {
+  constexpr double kRounding = 1e-9;
+  const double difference =
+      shown_difference(cell, table.columns[column].digits);
+  if (std::isnan(difference)) return "";
+  int step = 0;
+  for (const double points : kSteps)
+    step += std::abs(difference) > points + kRounding;
+  if (step == 0) return "near";
+  return (difference > 0 ? "up" : "down") + std::to_string(step);
+}
+
+// "0: 82.01, 1: 82.30"
+std::string seeds_text(const TableCell& cell, int digits) {
+  std::vector<std::string> parts;
+  for (const auto& [seed, value] : cell.by_seed)
+    parts.push_back(std::to_string(seed) + ": " + fixed(value, digits));
+  return joined(parts);
+}
+
 std::string cell_html(const Table& table, const TableCell& cell,
                       size_t column) {
   if (cell.missing())
@@ -73,25 +75,54 @@ std::string cell_html(const Table& table, const TableCell& cell,
     const std::string detail = cell_detail(table, cell, column, kind);
     if (!detail.empty()) text += element("small", detail);
   }
-  return "<td>" + text + "</td>";
+  const int digits = table.columns[column].digits + 1;
+  return "<td" + attribute("class", distance_class(table, cell, column)) +
+         attribute("data-s", seeds_text(cell, digits)) +
+         attribute("data-f", cell.flags) + ">" + text + "</td>";
+}
+
+// What the colours mean, where there are any.
+std::string legend_html(const Table& table) {
+  bool coloured = false;
+  for (const TableRow& row : table.rows)
+    for (size_t i = 0; i < row.cells.size(); ++i)
+      coloured = coloured || !distance_class(table, row.cells[i], i).empty();
+  if (!coloured) return "";
+  std::string text = "<p class=\"notes legend\">Points from the paper: ";
+  for (const char* side : {"down", "up"})
+    for (int i = 0; i < 3; ++i) {
+      const int step = *side == 'd' ? 3 - i : i + 1;
+      text += "<span class=\"" + (side + std::to_string(step)) + "\">" +
+              (*side == 'd' ? "below −" : "above +") +
+              fixed(kSteps[step - 1], 1) + "</span>";
+      if (*side == 'd' && step == 1)
+        text +=
+            "<span class=\"near\">within " + fixed(kSteps[0], 1) + "</span>";
+    }
+  return text + "</p>\n";
 }
 
 std::string table_html(const Table& table) {
-  std::string text = "<h3 id=\"" + anchor(table.name) + "\">" +
-                     escape_html(table.title) +
-                     "</h3>\n<div class=\"scroll\"><table" +
-                     (table.wide ? " class=\"wide\"" : "") + ">\n<thead><tr>" +
-                     element("th", table.row_header);
+  std::string text;
+  if (!table.title.empty())
+    text += "<h3 id=\"" + anchor(table.name) + "\">" +
+            escape_html(table.title) + "</h3>\n";
+  text += std::string("<div class=\"scroll\"><table") +
+          (table.wide ? " class=\"wide\"" : "") +
+          ">\n<thead><tr><th scope=\"col\">" + escape_html(table.row_header) +
+          "</th>";
   for (const Column& column : table.columns)
-    text += element("th", column.name);
+    text += "<th scope=\"col\">" + escape_html(column.name) + "</th>";
   text += "</tr></thead>\n<tbody>\n";
   for (const TableRow& row : table.rows) {
-    text += "<tr>" + element("th", row.name);
+    text += "<tr" + attribute("data-c", row.command) + "><th scope=\"row\">" +
+            linked(row.name, row.link) + "</th>";
     for (size_t i = 0; i < row.cells.size(); ++i)
       text += cell_html(table, row.cells[i], i);
     text += "</tr>\n";
   }
-  text += "</tbody>\n</table></div>\n<p class=\"notes\">";
+  text +=
+      "</tbody>\n</table></div>\n" + legend_html(table) + "<p class=\"notes\">";
   for (const auto& notes : {table.notes, legend_notes(table)})
     for (const auto& note : notes)
       text += escape_html(note) + "\n";
@@ -99,9 +130,47 @@ std::string table_html(const Table& table) {
 }
 
 std::string figure_html(const Figure& figure) {
-  return "<figure id=\"" + anchor(figure.name) + "\">" + figure.svg +
+  return "<figure id=\"" + anchor(figure.name) + "\"" +
+         attribute("data-choice", figure.choice) + ">" + figure.svg +
          "<figcaption>" + escape_html(figure.caption) +
          "</figcaption></figure>\n";
+}
+
+// Figures of one kind stand together, where the first of them does.
+struct FigureGroup {
+  std::string name;
+  std::string title;
+  std::vector<const Figure*> figures;
+};
+
+std::vector<FigureGroup> figure_groups(const Section& section) {
+  std::vector<FigureGroup> groups;
+  for (const Figure& figure : section.figures) {
+    const auto found = std::find_if(
+        groups.begin(), groups.end(), [&](const FigureGroup& group) {
+          return !figure.kind.empty() &&
+                 group.figures.front()->kind == figure.kind;
+        });
+    if (found == groups.end())
+      groups.push_back({figure.name, figure.title, {&figure}});
+    else
+      found->figures.push_back(&figure);
+  }
+  for (FigureGroup& group : groups)
+    if (group.figures.size() > 1) {
+      group.name += "-and-others";
+      group.title = group.figures.front()->kind;
+    }
+  return groups;
+}
+
+std::string group_html(const FigureGroup& group) {
+  if (group.figures.size() == 1) return figure_html(*group.figures.front());
+  std::string text = "<div class=\"choice\" id=\"" + anchor(group.name) +
+                     "\" data-kind=\"" + escape_html(group.title) + "\">\n";
+  for (const Figure* figure : group.figures)
+    text += figure_html(*figure);
+  return text + "</div>\n";
 }
 
 std::string paragraphs_html(const std::vector<std::string>& paragraphs) {
@@ -116,17 +185,37 @@ std::string link(const std::string& name, const std::string& title) {
          "</a></li>\n";
 }
 
+// An index is one itself.
 std::string contents_html(const Report& report) {
+  for (const Section& section : report.sections)
+    if (!section.link.empty()) return "";
   std::string text = "<nav>\n";
   for (const Section& section : report.sections) {
     text += element("p", section.title) + "\n<ul>\n";
     for (const Table& table : section.tables)
       text += link(table.name, table.title);
-    for (const Figure& figure : section.figures)
-      text += link(figure.name, figure.title);
+    for (const FigureGroup& group : figure_groups(section))
+      text += link(group.name, group.title);
     text += "</ul>\n";
   }
   return text + "</nav>\n";
+}
+
+std::string commands_html(const std::vector<std::string>& commands) {
+  std::string text;
+  for (const auto& command : commands)
+    text += (text.empty() ? "" : "\n") + escape_html(command);
+  return text.empty() ? "" : "<pre><code>" + text + "</code></pre>\n";
+}
+
+std::string section_html(const Section& section) {
+  std::string text = "<h2>" + linked(section.title, section.link) + "</h2>\n" +
+                     paragraphs_html(section.paragraphs);
+  for (const Table& table : section.tables)
+    text += table_html(table);
+  for (const FigureGroup& group : figure_groups(section))
+    text += group_html(group);
+  return text;
 }
 
 }  // namespace
@@ -136,19 +225,18 @@ std::string to_html(const Report& report) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n" +
-      element("title", report.title) + "\n<style>" + kPageStyle +
-      figure_style() + "</style>\n</head>\n<body>\n" +
-      element("h1", report.title) + "\n" + paragraphs_html(report.paragraphs) +
-      contents_html(report);
-  for (const Section& section : report.sections) {
-    text += element("h2", section.title) + "\n" +
-            paragraphs_html(section.paragraphs);
-    for (const Table& table : section.tables)
-      text += table_html(table);
-    for (const Figure& figure : section.figures)
-      text += figure_html(figure);
-  }
-  return text + "</body>\n</html>\n";
+      element("title", report.title) + "\n<style>\n" +
+      std::string(page_style()) + figure_style() +
+      "</style>\n</head>\n<body>\n<main>\n";
+  if (!report.parent.empty())
+    text += "<p>" + linked("All studies", report.parent) + "</p>\n";
+  text += element("h1", report.title) + "\n" +
+          paragraphs_html(report.paragraphs) + commands_html(report.commands) +
+          contents_html(report);
+  for (const Section& section : report.sections)
+    text += section_html(section);
+  return text + "</main>\n<script>\n" + std::string(page_script()) +
+         "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace sotta

@@ -101,6 +101,13 @@ std::string paragraphs_latex(const std::vector<std::string>& paragraphs) {
   return text;
 }
 
+std::string commands_latex(const std::vector<std::string>& commands) {
+  std::string text;
+  for (const auto& command : commands)
+    text += "\\noindent\\texttt{" + escape_latex(command) + "}\n\n";
+  return text;
+}
+
 }  // namespace
 
 std::string to_latex(const Report& report) {
@@ -112,7 +119,7 @@ std::string to_latex(const Report& report) {
       "\\setlength{\\belowcaptionskip}{6pt}\n"
       "\\begin{document}\n\\title{" +
       escape_latex(report.title) + "}\n\\date{}\n\\author{}\n\\maketitle\n\n" +
-      paragraphs_latex(report.paragraphs);
+      paragraphs_latex(report.paragraphs) + commands_latex(report.commands);
   for (const Section& section : report.sections) {
     text += "\\section*{" + escape_latex(section.title) + "}\n\n" +
             paragraphs_latex(section.paragraphs);

@@ -17,9 +17,17 @@ std::string cell_markdown(const Table& table, const TableCell& cell,
   return text;
 }
 
+std::string linked(const std::string& name, const std::string& document) {
+  const std::string text = escape_markdown(name);
+  return document.empty() ? text
+                          : "[" + text + "](" + escape_url(document) + ".md)";
+}
+
 std::string table_markdown(const Table& table) {
-  std::string text = "### " + escape_markdown(table.title) + "\n\n| " +
-                     escape_markdown(table.row_header) + " |";
+  std::string text;
+  if (!table.title.empty())
+    text += "### " + escape_markdown(table.title) + "\n\n";
+  text += "| " + escape_markdown(table.row_header) + " |";
   std::string rule = "|---|";
   for (const Column& column : table.columns) {
     text += " " + escape_markdown(column.name) + " |";
@@ -27,7 +35,7 @@ std::string table_markdown(const Table& table) {
   }
   text += "\n" + rule + "\n";
   for (const TableRow& row : table.rows) {
-    text += "| " + escape_markdown(row.name) + " |";
+    text += "| " + linked(row.name, row.link) + " |";
     for (size_t i = 0; i < row.cells.size(); ++i)
       text += " " + cell_markdown(table, row.cells[i], i) + " |";
     text += "\n";
@@ -52,18 +60,29 @@ std::string paragraphs_markdown(const std::vector<std::string>& paragraphs) {
   return text;
 }
 
+// As code, which needs no escaping on a line of its own.
+std::string commands_markdown(const std::vector<std::string>& commands) {
+  std::string text;
+  for (const auto& command : commands)
+    text += "    " + one_line(command) + "\n";
+  return text.empty() ? "" : text + "\n";
+}
+
 }  // namespace
 
 std::string to_markdown(const Report& report) {
-  std::string text = "# " + escape_markdown(report.title) + "\n\n" +
-                     paragraphs_markdown(report.paragraphs);
+  std::string text = "# " + escape_markdown(report.title) + "\n\n";
+  if (!report.parent.empty())
+    text += linked("All studies", report.parent) + "\n\n";
+  text += paragraphs_markdown(report.paragraphs) +
+          commands_markdown(report.commands);
   for (const Section& section : report.sections) {
-    text += "## " + escape_markdown(section.title) + "\n\n" +
+    text += "## " + linked(section.title, section.link) + "\n\n" +
             paragraphs_markdown(section.paragraphs);
     for (const Table& table : section.tables)
       text += table_markdown(table);
     for (const Figure& figure : section.figures)
-      text += figure_markdown(figure);
+      if (!figure.page_only) text += figure_markdown(figure);
   }
   return text;
 }

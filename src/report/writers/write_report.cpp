@@ -32,7 +32,8 @@ using Files = std::vector<std::pair<fs::path, std::string>>;
 void add_figures(const Report& report, const fs::path& folder, Files& files) {
   for (const Section& section : report.sections)
     for (const Figure& figure : section.figures)
-      files.emplace_back(folder / (figure.name + ".svg"), to_svg(figure));
+      if (!figure.page_only)
+        files.emplace_back(folder / (figure.name + ".svg"), to_svg(figure));
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ std::vector<fs::path> write_report(const Report& report, const fs::path& folder,
   bool figures = false;
   for (const auto& format : formats) {
     if (const Writer writer = find_writer(format))
-      files.emplace_back(folder / ("report." + format), writer(report));
+      files.emplace_back(folder / (report.file + "." + format), writer(report));
     figures = figures || format == "svg" || format == "md";
   }
   if (figures) add_figures(report, folder / "figures", files);

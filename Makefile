@@ -3,6 +3,7 @@
 # JOBS=N         parallel jobs, by default one per core
 # SETUP=no       install nothing
 # PREFIX=DIR     where `make install` puts things, /usr/local by default
+# STUDY=NAME RUNS=DIR   records that `make results` takes over into docs/results/NAME
 # CMAKE_PREFIX_PATH=DIR   use the LibTorch that lies there, not Debian's
 
 JOBS ?= $(shell nproc)
@@ -16,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 PYTHON ?= /usr/bin/python3
 
-.PHONY: help build python test demo install deb check format asan coverage clean
+.PHONY: help build python test demo results install deb check format asan coverage clean
 .NOTPARALLEL:
 
 help:  ## list these commands
@@ -41,6 +42,11 @@ demo:  ## install what is missing, build the program, run it on embedded data
 	@tools/setup.sh build
 	@tools/build.sh release sotta
 	@tools/demo.sh
+
+results:  ## render docs/results from its records; with STUDY=NAME RUNS=DIR, take these records over first
+	@tools/setup.sh build
+	@tools/build.sh release sotta
+	@tools/make_results.sh $(STUDY) $(RUNS)
 
 install:  ## build, and install program, library, man pages and completions under PREFIX
 	@tools/setup.sh build

@@ -6,31 +6,21 @@ usage: kill_bench.py PROGRAM [COUNT] [SEED]
 Of every grid that ends, and after every kill, the records are compared with
 those of an undisturbed run with one job: none lost, none double, none different.
 """
-import json
 import shutil
 import subprocess
 
 import kill_loop
+from bench_records import records_by_identity
 from kill_loop import ROOT, Broken
-
-TIMES = ("seconds", "adapt_seconds", "images_per_second", "peak_memory_bytes", "threads")
-IDENTITY = ("dataset", "scenario", "corruption", "severity", "method", "variant", "preset",
-            "seed", "options")
 
 
 def records(folder):
-    """Of a folder, by identity, without times. A last line may be cut off."""
-    found = {}
-    for file in sorted(folder.glob("*.jsonl")):
-        for line in file.read_text().split("\n")[:-1]:
-            record = json.loads(line)
-            for name in TIMES:
-                del record[name]
-            identity = json.dumps([record[name] for name in IDENTITY], sort_keys=True)
-            if identity in found:
-                raise Broken(f"recorded twice: {identity}")
-            found[identity] = json.dumps(record, sort_keys=True)
-    return found
+    """By identity, each of which there is once."""
+    found = records_by_identity(folder)
+    for identity, several in found.items():
+        if len(several) > 1:
+            raise Broken(f"recorded twice: {identity}")
+    return {identity: several[0] for identity, several in found.items()}
 
 
 def compare(folder, expected, complete):

@@ -9,7 +9,6 @@ and lives. A rank that is started again redoes what it had begun, unless the oth
 meanwhile: then it says that rank 0 cannot be reached. In the end every cell is recorded once, as by
 one process alone; a cell that two ranks ran (one was taken for dead) is the same in both.
 """
-import json
 import os
 import pathlib
 import random
@@ -20,29 +19,14 @@ import sys
 import time
 
 import kill_loop
+from bench_records import records_by_identity
 from kill_loop import ROOT, Broken
 
 sys.path.insert(0, str(ROOT / "tests/support"))
 from free_port import free_port  # noqa: E402
 
-TIMES = ("seconds", "adapt_seconds", "images_per_second", "peak_memory_bytes", "threads")
-IDENTITY = ("dataset", "scenario", "corruption", "severity", "method", "variant", "preset",
-            "seed", "options")
 WORLD = 3
 LOST_AFTER = 4  # seconds; a busy machine may take two of them to load a program
-
-
-def records(folder):
-    """Of a folder: {identity: [record, ...]}, without times. A last line may be cut off."""
-    found = {}
-    for file in sorted(folder.glob("*.jsonl")):
-        for line in file.read_text().split("\n")[:-1]:
-            record = json.loads(line)
-            for name in TIMES:
-                del record[name]
-            identity = json.dumps([record[name] for name in IDENTITY], sort_keys=True)
-            found.setdefault(identity, []).append(json.dumps(record, sort_keys=True))
-    return found
 
 
 class Ranks:
@@ -95,7 +79,7 @@ class Ranks:
 
 def check(folder, expected):
     """How many cells two ranks have run."""
-    found = records(folder)
+    found = records_by_identity(folder)
     if set(found) != set(expected):
         raise Broken(f"{len(found)} of {len(expected)} cells are recorded")
     for identity, several in found.items():
@@ -117,7 +101,7 @@ def loop(program, count, seed, folder):
                "--seeds", "0,1,2,3,4,5", "--corruption", "gaussian_noise", "--window", "16",
                "--threads", "1"]
     kill_loop.Killer([*command, "--out", whole], whole, seed).run()
-    expected = records(whole)
+    expected = records_by_identity(whole)
     rng, kills, grids, twice = random.Random(seed), 0, 0, 0
     while kills < count:
         ranks = Ranks([*command, "--lost-after", LOST_AFTER, "--out", out], out, free_port())

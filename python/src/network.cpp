@@ -10,6 +10,7 @@
 
 #include "bindings.h"
 #include "data/tensor.h"
+#include "eval/model_check.h"
 #include "models/torchscript.h"
 
 namespace sotta::python {
@@ -92,25 +93,11 @@ at::Tensor source_logits(const Network& network, const at::Tensor& images) {
       .logits;
 }
 
-const char* to_text(NormKind kind) {
-  switch (kind) {
-    case NormKind::kBatch:
-      return "batch";
-    case NormKind::kLayer:
-      return "layer";
-    case NormKind::kGroup:
-      return "group";
-    case NormKind::kInstance:
-      return "instance";
-  }
-  return "";
-}
-
 py::list norm_layers(const Network& network) {
   py::list layers;
   for (const NormLayer& layer : network.model->norm_layers())
     layers.append(
-        py::make_tuple(layer.name, to_text(layer.kind), layer.channels));
+        py::make_tuple(layer.name, norm_kind_name(layer.kind), layer.channels));
   return layers;
 }
 

@@ -46,7 +46,19 @@ std::string try_method(const std::string& name,
   });
 }
 
-const char* kind_name(NormKind kind) {
+std::string listed(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) {
+    char part[32];
+    std::snprintf(part, sizeof part, "%.2f", number);
+    text += (text.empty() ? "" : ", ") + std::string(part);
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* norm_kind_name(NormKind kind) {
   switch (kind) {
     case NormKind::kBatch:
       return "batch";
@@ -59,18 +71,6 @@ const char* kind_name(NormKind kind) {
   }
   return "";
 }
-
-std::string listed(const std::vector<double>& numbers) {
-  std::string text;
-  for (const double number : numbers) {
-    char part[32];
-    std::snprintf(part, sizeof part, "%.2f", number);
-    text += (text.empty() ? "" : ", ") + std::string(part);
-  }
-  return text;
-}
-
-}  // namespace
 
 std::vector<MethodFit> try_methods(
     const std::shared_ptr<const Classifier>& model, const at::Tensor& images) {
@@ -111,7 +111,7 @@ std::vector<std::string> frozen_by_default(const Classifier& model) {
 std::map<std::string, int64_t> count_norm_kinds(const Classifier& model) {
   std::map<std::string, int64_t> kinds;
   for (const auto& layer : model.norm_layers())
-    ++kinds[kind_name(layer.kind)];
+    ++kinds[norm_kind_name(layer.kind)];
   return kinds;
 }
 

@@ -32,8 +32,10 @@ std::vector<int64_t> sides_taken(const Classifier& model,
 // The norm layers that SAR and SoTTA leave alone by default.
 std::vector<std::string> frozen_by_default(const Classifier& model);
 
-// How many norm layers of each kind there are: "batch", "layer", "group",
-// "instance".
+// "batch", "layer", "group", "instance"
+const char* norm_kind_name(NormKind kind);
+
+// How many norm layers of each kind there are, by their names.
 std::map<std::string, int64_t> count_norm_kinds(const Classifier& model);
 
 // Mean and standard deviation of images behind the network's normalisation, by

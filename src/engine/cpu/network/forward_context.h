@@ -99,6 +99,25 @@ class Network::ForwardContext : public Network::PassContext {
     prologue.shift = state(norm).offset();
     return prologue;
   }
+
+  // A convolution that reads a norm layer's output, after its ReLU.
+  ConvCall call_after(size_t norm) const {
+    ConvCall call;
+    call.input = shape_of(norm);
+    call.prologue = norm_relu_prologue(norm);
+    return call;
+  }
+
+  // The stem up to its norm layer's vectors, keeping what the backward pass
+  // needs.
+  void run_stem() const {
+    if (!can_reuse_stem()) {
+      ConvCall stem;
+      store_pre_norm(network_.stem_.norm, stem, space_.stem.sums);
+      convolve_stem(stem, space_.at(plan().images));
+    }
+    finish_statistics(network_.stem_.norm, space_.stem.sums);
+  }
 };
 
 }  // namespace sotta::engine

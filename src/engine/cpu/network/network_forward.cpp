@@ -23,12 +23,7 @@ class Network::ForwardPass : public Network::ForwardContext {
   // Keeps what the backward pass needs.
   void run(float* features) const {
     if (running()) use_running();
-    if (!can_reuse_stem()) {
-      ConvCall stem;
-      store_pre_norm(network_.stem_.norm, stem, space_.stem.sums);
-      convolve_stem(stem, space_.at(plan().images));
-    }
-    finish_statistics(network_.stem_.norm, space_.stem.sums);
+    run_stem();
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       run_block(i);
     run_end(features);
@@ -210,14 +205,6 @@ class Network::ForwardPass : public Network::ForwardContext {
     const size_t stem = network_.stem_.norm;
     max_pool(norm_relu_prologue(stem), shape_of(stem), images, out,
              space_.argmax.data());
-  }
-
-  // A convolution that reads a norm layer's output.
-  ConvCall call_after(size_t norm) const {
-    ConvCall call;
-    call.input = shape_of(norm);
-    call.prologue = norm_relu_prologue(norm);
-    return call;
   }
 
   // A convolution inside a block, behind norm layer `before`.

@@ -20,12 +20,7 @@ class Network::PreActivationForward : public Network::ForwardContext {
 
   void run(float* features) const {
     if (running()) use_running();
-    if (!can_reuse_stem()) {
-      ConvCall stem;
-      store_pre_norm(network_.stem_.norm, stem, space_.stem.sums);
-      convolve_stem(stem, space_.at(plan().images));
-    }
-    finish_statistics(network_.stem_.norm, space_.stem.sums);
+    run_stem();
     for (size_t i = 0; i < network_.blocks_.size(); ++i)
       run_block(i);
     pool(pre_norm(network_.blocks_.back().end()), features);
@@ -34,7 +29,7 @@ class Network::PreActivationForward : public Network::ForwardContext {
   // Computes the inside of a block again, with the same bits.
   void recompute_block(size_t index) const {
     const Block& block = network_.blocks_[index];
-    ConvCall call = call_on(input_norm(index));
+    ConvCall call = call_after(input_norm(index));
     call.epilogue.out = pre_norm(block.path[0].norm);
     // A fused shortcut is computed too, into memory that is free here.
     if (block.has_fused_shortcut())
@@ -70,25 +65,18 @@ class Network::PreActivationForward : public Network::ForwardContext {
     return block > 0 ? network_.blocks_[block - 1].end() : network_.stem_.norm;
   }
 
-  ConvCall call_on(size_t norm) const {
-    ConvCall call;
-    call.input = shape_of(norm);
-    call.prologue = norm_relu_prologue(norm);
-    return call;
-  }
-
   void run_block(size_t index) const {
     const Block& block = network_.blocks_[index];
     const Conv& inner = block.path[0];
     const Conv& outer = block.path[1];
-    ConvCall first = call_on(input_norm(index));
+    ConvCall first = call_after(input_norm(index));
     ConvCall shortcut = first;
     shortcut.epilogue.out = pre_norm(outer.norm);
     store_pre_norm(inner.norm, first, space_.sums);
     convolve_first(block, first, shortcut);
     finish_statistics(inner.norm, space_.sums);
 
-    ConvCall second = call_on(inner.norm);
+    ConvCall second = call_after(inner.norm);
     store_pre_norm(outer.norm, second, space_.sums);
     second.epilogue.addend =
         pre_norm(block.shortcut ? outer.norm : input_norm(index));
@@ -99,7 +87,7 @@ class Network::PreActivationForward : public Network::ForwardContext {
   void infer_block(size_t index, float* x, float* out, float* inside) const {
     const Block& block = network_.blocks_[index];
     const size_t inner = block.path[0].norm;
-    ConvCall first = call_on(input_norm(index));
+    ConvCall first = call_after(input_norm(index));
     first.prologue.values = x;
     ConvCall shortcut = first;
     shortcut.epilogue.out = out;

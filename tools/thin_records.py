@@ -61,9 +61,15 @@ def files_of(source):
 
 def read(file):
     with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            if line.endswith("\n"):  # else cut off by a crash
-                yield json.loads(line)
+        for number, line in enumerate(lines, 1):
+            if not line.endswith("\n"):
+                return  # cut off by a crash
+            try:
+                record = json.loads(line)
+                record["series"], record["method"], record["variant"]
+            except (ValueError, KeyError, TypeError):
+                sys.exit(f"thin_records.py: {file} line {number}: expected a record")
+            yield record
 
 
 def main():

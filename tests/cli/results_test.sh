@@ -21,6 +21,11 @@ bytes=$(cat "$results"/*/records.jsonl.gz | wc -c)
 lines=$(wc -l <"$results/README.md")
 [ "$lines" -le 120 ] || give_up "expected at most 120 lines in README.md, got $lines"
 
+echo '{}' >broken.jsonl
+run python3 "$SOTTA_ROOT/tools/thin_records.py" broken.jsonl small.jsonl.gz
+expect_code 1
+expect_error 'broken.jsonl line 1: expected a record'
+
 # What has been made small stays as it is.
 first=$(ls -d "$results"/*/ | head -n 1)
 run python3 "$SOTTA_ROOT/tools/thin_records.py" "$first" small.jsonl.gz

@@ -15,7 +15,10 @@ case $# in
     exit 2
     ;;
 esac
-for study in docs/results/*/; do
-  rm -rf "$study/figures"
-done
-${SOTTA_BIN:-build/release/bin/sotta} report docs/results --studies --out docs/results --format md,html
+# Nothing is replaced before all is rendered.
+rendered=$(mktemp -d)
+trap 'rm -rf "$rendered"' EXIT
+${SOTTA_BIN:-build/release/bin/sotta} report docs/results --studies --out "$rendered" --format md,html >/dev/null
+rm -rf docs/results/*/figures
+cp -r "$rendered"/. docs/results/
+echo docs/results/index.html

@@ -74,28 +74,29 @@ run sotta report runs --format csv,pdf
 expect_code 2
 expect_error 'pdf'
 
-# Without a word on what differs it is a mistake, and so is nothing in common.
-run sotta report --compare runs other
+# The comparison alone, on the screen or as files; what has nothing in common is refused.
+mkdir few few-other near far
+sed -n '/"scenario": "noise"/p' runs/runs.jsonl >few/a.jsonl
+sed -n '/"scenario": "noise"/p' other/runs.jsonl >few-other/a.jsonl
+sed -n '/"scenario": "near"/p' runs/runs.jsonl >near/a.jsonl
+cp few/a.jsonl far/
+run sotta report --compare few few-other
 expect_code 0
 expect_output '### The two sides'
 expect_output '| cifar10, preset clean: SoTTA under Noise |'
-expect_output '| higher |'
-[ ! -e runs/report/report.md ] || give_up 'expected nothing but the screen'
-run sotta report --compare runs other --out sides --format csv,html
+expect_output '| lower |'
+[ ! -e few/report ] || give_up 'expected nothing but the screen'
+run sotta report --compare few few-other --out sides --format csv,html
 expect_code 0
 expect_output sides/report.html
-grep -q '^against/sides,runs,other,' sides/report.csv || give_up 'expected both sides'
+grep -q '^against/sides,runs,few,' sides/report.csv || give_up 'expected both sides'
 
-cp -r runs same
-run sotta report --compare runs same
+run sotta report --compare few far
 expect_code 0
 expect_output ' 0 changed beyond noise'
-run sotta report --compare runs ./runs
+run sotta report --compare few ./few
 expect_code 2
-expect_error '--compare: expected two folders, got runs twice'
-mkdir -p near far
-sed -n '/"scenario": "near"/p' runs/runs.jsonl >near/a.jsonl
-sed -n '/"scenario": "noise"/p' runs/runs.jsonl >far/a.jsonl
+expect_error '--compare: expected two folders, got few twice'
 run sotta report --compare near far --out sides
 expect_code 2
 expect_error 'near and far: expected a cell that both have (dataset, preset, method, scenario and corruption), found none'

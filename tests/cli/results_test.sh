@@ -9,6 +9,7 @@ run sotta report "$results" --studies --out again --format md,html
 expect_code 0
 expect_output again/index.html
 for study in "$results"/*/; do
+  [ -e "$study/study.toml" ] || give_up "expected a study.toml in $study"
   cp "$study"/records.jsonl.gz "$study"/study.toml "again/$(basename "$study")/"
 done
 cp "$results/README.md" again/
@@ -32,3 +33,19 @@ run python3 "$SOTTA_ROOT/tools/thin_records.py" "$first" small.jsonl.gz
 expect_code 0
 [ "$(zcat small.jsonl.gz | sha1sum)" = "$(zcat "$first/records.jsonl.gz" | sha1sum)" ] ||
   give_up 'expected the same small records again'
+
+# New records become a study by one command.
+mkdir -p repository/docs runs
+cp -r "$SOTTA_ROOT/tools" repository/
+cp -r "$results" repository/docs/
+python3 "$SOTTA_ROOT/tests/report/make_records.py" runs --small
+run env SOTTA_BIN="$SOTTA_BIN" repository/tools/make_results.sh made-up "$PWD/runs"
+expect_code 0
+expect_output docs/results/index.html
+expect_file repository/docs/results/made-up/figures/cifar10-clean-scenarios.svg
+grep -qF 'href="made-up/report.html"' repository/docs/results/index.html || give_up 'expected it in the index'
+cmp -s repository/docs/results/cifar10-c/report.html "$results/cifar10-c/report.html" ||
+  give_up 'expected the other studies as they were'
+run repository/tools/make_results.sh made-up
+expect_code 2
+expect_error 'expected STUDY and RUNS, or neither'

@@ -198,6 +198,35 @@ def a_stopped_server_is_waited_for_until_its_leases_lapse():
 
 
 @needs_redis
+def what_a_stopped_server_held_counts_once_and_in_its_turn():
+    """The client has gone back meanwhile, behind the request that is still on its way."""
+    parts = [draw_images(8, 0), draw_images(3, 1), draw_images(8, 2)]
+    with Redis() as redis, redis.server("--lease-seconds", "1") as one, redis.server("--lease-seconds", "1") as other:
+        holder, client = other.client(), one.client()
+        expect(holder.stream("s", 0, parts[0]).status, 200, "request 0")
+        path = "/v2/models/fashion/streams/s/norm"
+        holder.ask("GET", path)  # until it is saved
+        expect(holder.stream("s", 1, parts[1]).status, 200, "request 1, which is not saved")
+        other.process.send_signal(signal.SIGSTOP)
+        held = []
+        late = threading.Thread(target=lambda: held.append(holder.stream("s", 2, parts[2])))
+        late.start()
+        answer = client.stream("s", 2, parts[2])
+        expect((answer.status, answer.json.get("next_seq")), (409, 1), "request 2 at the next server")
+        expect(client.stream("s", 1, parts[1]).json["parameters"]["next_seq"], 2, "request 1 again")
+        other.process.send_signal(signal.SIGCONT)
+        late.join()
+        expect((held[0].status, held[0].json["parameters"]["next_seq"]), (200, 3), "request 2, late")
+        expect(client.stream("s", 2, parts[2]).json["outputs"], held[0].json["outputs"], "request 2 again")
+        norm, images = client.ask("GET", path).body, client.status("s")["images"]
+    with Server("--window", "8", "--set", "min_confidence=0", state="undisturbed") as server:
+        for seq, part in enumerate(parts):
+            server.client().stream("s", seq, part)
+        expect(server.client().ask("GET", path).body == norm, True, "norm layers equal")
+        expect(images, 19, "images learnt from")
+
+
+@needs_redis
 def min_replicas_keeps_windows_from_being_durable():
     with Redis() as redis:
         for replicas, durable in ("0", 1), ("1", 0):

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import typing
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -255,12 +256,12 @@ def read_answer(headers, body):
 
 class Client(threading.Thread):
     """Sends one stream request by request, each again until it was answered; minds next_seq. What
-    was durable must stay so."""
+    was durable must stay so. When it is to end it sends one more, which a loss would show by."""
 
     def __init__(self, port, stream, pause, seed):
         super().__init__(daemon=True)
         self.port, self.stream, self.pause, self.draw = port, stream, pause, random.Random(seed)
-        self.seq = self.durable = self.repeated = 0
+        self.seq = self.sent = self.durable = self.repeated = 0  # `sent` is behind the last that ever was
         self.answers, self.failures, self.waits = {}, [], []
         self.problem, self.ended = None, threading.Event()
         self.connection = None
@@ -271,6 +272,8 @@ class Client(threading.Thread):
             while not self.ended.is_set():
                 self.send_next()
                 self.ended.wait(self.draw.uniform(0, 2 * self.pause))
+            time.sleep(self.draw.uniform(0, self.pause / 2))  # not all at once
+            self.send_next()
         except Broken as problem:
             self.problem = f"stream {self.stream}: {problem}"
         except Exception as problem:  # not to be mistaken for a client that has ended well
@@ -292,6 +295,7 @@ class Client(threading.Thread):
         try:
             if self.connection is None:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+            self.sent = max(self.sent, self.seq + 1)
             self.connection.request("POST", MODEL + "/infer", body, headers)
             response = self.connection.getresponse()
             status, answer_headers, content = response.status, response.headers, response.read()
@@ -323,10 +327,35 @@ class Client(threading.Thread):
         self.repeated += max(0, self.seq - next_seq)
         self.seq = min(self.seq, next_seq)
 
+    def compare(self, found, answers, wanted):
+        """Where the stream stands, with the answers and the standing of a server that nobody disturbed, after as many
+        requests. The stream may be ahead of this client, which went back, by requests that a stopped server held: they
+        count in their turn, and once."""
+        expect(self.seq <= found.next_seq, f"{self.seq} requests were answered, {self.seq - found.next_seq} of them are lost")
+        expect(found.next_seq <= self.sent, f"next_seq is {found.next_seq}, but {self.sent} requests were sent")
+        expect(all(seq in self.answers for seq in range(self.seq)), "a request was never answered")
+        expect(all(self.answers.get(seq, answer) == answer for seq, answer in enumerate(answers)), "other answers")
+        expect(found.next_seq == wanted.next_seq, f"next_seq is {found.next_seq}, not {wanted.next_seq}")
+        expect(found.images == wanted.images, f"{found.images} images learnt from, not {wanted.images}")
+        expect(found.norm == wanted.norm, "other norm layers")
 
-def norm(port, stream):
+
+class Standing(typing.NamedTuple):
+    """Where a stream stands."""
+    next_seq: int
+    images: int  # learnt from
+    norm: bytes
+
+
+def standing(port, stream):
+    """All of one moment: a request that comes between is waited for."""
     path = MODEL + "/streams/" + urllib.parse.quote(stream, safe="")
-    return ask_until_answered(port, path + "/norm"), json.loads(ask_until_answered(port, path))["images"]
+    for _ in range(20):
+        layers, status = ask_until_answered(port, path + "/norm"), json.loads(ask_until_answered(port, path))
+        found = Standing(status["next_seq"], status["images"], layers)
+        if ask_until_answered(port, path + "/norm") == layers:
+            return found
+    raise Broken(f"stream {stream}: its norm layers change without requests")
 
 
 def ask_until_answered(port, path):
@@ -342,7 +371,7 @@ def ask_until_answered(port, path):
 
 
 def undisturbed(program, folder, requests):
-    """Answers, norm layers and images learnt from of one server alone: {stream: count} requests."""
+    """Answers and standings of one server alone: {stream: count} requests."""
     port = free_port()
     server = Process([program, "serve", "--model", f"fashion={ROOT}/models/fashion_resnet8.safetensors", "--listen",
                       f"127.0.0.1:{port}", "--state", folder / "quiet", "--window", 8, "--set", "min_confidence=0",
@@ -358,7 +387,7 @@ def undisturbed(program, folder, requests):
                 response = connection.getresponse()
                 answers.append(read_answer(response.headers, response.read())[1])
             connection.close()
-            wanted[stream] = (answers, *norm(port, stream)) if count else ([], b"", 0)
+            wanted[stream] = answers, standing(port, stream)
         return wanted
     finally:
         server.kill()

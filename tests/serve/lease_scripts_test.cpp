@@ -55,7 +55,7 @@ class LeaseScripts : public testing::WithRedis {
     const auto got =
         eval(kSaveScript, {"l", "s", "n"},
              {claim, std::to_string(fence), std::to_string(number), "100000",
-              std::to_string(number), "bytes", "7", "0", "16", owner});
+              std::to_string(number), "bytes", "7", "0", owner, ""});
     EXPECT_EQ(got.integer, static_cast<int64_t>(wanted));
   }
 
@@ -166,13 +166,13 @@ TEST_F(LeaseScripts, AStreamThatIsNotThereIsMadeOnRequestAlone) {
 TEST_F(LeaseScripts, ARemovedStreamKeepsItsFence) {
   eval(kClaimScript, {"l", "s"}, {"a", "A", "1000", "1", "c", ""});
   eval(kSaveScript, {"l", "s", "n"},
-       {"c", "1", "1", "1000", "1", "bytes", "7", "0", "16", "a"});
+       {"c", "1", "1", "1000", "1", "bytes", "7", "0", "a", ""});
 
   EXPECT_EQ(eval(kRemoveScript, {"l", "s", "n"}, {"c", "1"}).integer, 0);
 
   // A save that was on its way makes nothing of it again.
   EXPECT_EQ(eval(kSaveScript, {"l", "s", "n"},
-                 {"c", "1", "2", "1000", "2", "bytes", "7", "0", "16", "a"})
+                 {"c", "1", "2", "1000", "2", "bytes", "7", "0", "a", ""})
                 .integer,
             1);
   EXPECT_EQ(client->run(RedisCommand{"EXISTS", "l", "n"}).integer, 0);
@@ -182,20 +182,28 @@ TEST_F(LeaseScripts, ARemovedStreamKeepsItsFence) {
   EXPECT_EQ(got.at(4).integer, 0);
 }
 
-TEST_F(LeaseScripts, TheNewestTwoAndSixteenThatWereAskedForAreKept) {
+TEST_F(LeaseScripts, ASaveRemovesTheSnapshotsThatItNames) {
   eval(kClaimScript, {"l", "s"}, {"a", "A", "1000", "1", "c", ""});
-  for (int i = 1; i <= 40; ++i) {
-    const std::string number = std::to_string(i);
-    eval(kSaveScript, {"l", "s", "n"},
-         {"c", "1", number, "1000", i % 2 == 0 ? number + "-kept" : number,
-          "bytes", "7", "0", "16", "a"});
-  }
+  const auto save = [&](const std::string& number, const std::string& field,
+                        const std::string& content, const std::string& old) {
+    return eval(kSaveScript, {"l", "s", "n"},
+                {"c", "1", number, "1000", field, "bytes", "7", "0", "a",
+                 content, old, old + "-kept"})
+        .integer;
+  };
+  EXPECT_EQ(save("1", "1", "1 x", "0"), 0);
+  EXPECT_EQ(save("2", "2-kept", "", "0"), 0);
+  EXPECT_EQ(client->run(RedisCommand{"HGET", "s", "content"}).text, "1 x");
 
-  EXPECT_EQ(client->run(RedisCommand{"HLEN", "n"}).integer,
-            17);  // 10, 12 .. 40 and 39
-  EXPECT_EQ(client->run(RedisCommand{"HEXISTS", "n", "10-kept"}).integer, 1);
-  EXPECT_EQ(client->run(RedisCommand{"HEXISTS", "n", "8-kept"}).integer, 0);
-  EXPECT_EQ(client->run(RedisCommand{"HEXISTS", "n", "39"}).integer, 1);
+  EXPECT_EQ(save("2", "2", "2 y", "1"), 2) << "removes nothing";
+  EXPECT_EQ(client->run(RedisCommand{"HLEN", "n"}).integer, 2);
+
+  EXPECT_EQ(save("3", "3", "3 z", "1"), 0);
+  EXPECT_EQ(client->run(RedisCommand{"HLEN", "n"}).integer, 2);
+  EXPECT_EQ(client->run(RedisCommand{"HEXISTS", "n", "1"}).integer, 0);
+  EXPECT_EQ(save("4", "4", "4 z", "2"), 0);
+  EXPECT_EQ(client->run(RedisCommand{"HEXISTS", "n", "2-kept"}).integer, 0);
+  EXPECT_EQ(client->run(RedisCommand{"HGET", "s", "content"}).text, "4 z");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include <ATen/ops/full.h>
+
 #include "serve/fleet/redis_storage.h"
 #include "serve/fleet/redis_store.h"
 #include "tests/serve/redis_server.h"
@@ -42,6 +44,8 @@ class WithFleet : public WithRedis {
   static StreamState state_of(int64_t next_seq) {
     StreamState state;
     state.identity = "small";
+    state.adapter.method = "none";
+    state.adapter.tensors["value"] = at::full({3}, next_seq);
     state.next_seq = next_seq;
     return state;
   }

@@ -215,6 +215,70 @@ TEST_F(Redis, ADamagedSnapshotIsPutAsideForTheOneBefore) {
   expect_error(ErrorKind::kNotFound, "none of number", [&] { a->read(99); });
 }
 
+std::vector<int64_t> numbers(const StreamStorage& storage) {
+  std::vector<int64_t> found;
+  for (const SnapshotEntry& entry : storage.snapshots())
+    found.push_back(entry.number);
+  return found;
+}
+
+TEST_F(Redis, AStateThatIsSavedAgainPushesNoOtherOut) {
+  const RedisStore one = store("http://one:1"), other = store("http://other:1");
+  const auto first = one.open("m", "a");
+  first->claim(true);
+  for (int64_t seq = 1; seq <= 3; ++seq)
+    first->save(state_of(seq), false);
+  EXPECT_EQ(numbers(*first), (std::vector<int64_t>{2, 3}));
+  lapse("a");
+
+  const auto a = other.open("m", "a");
+  a->claim(false);
+  StreamState same = a->load()->state;
+  for (int turn = 0; turn < 3; ++turn) {
+    same.frozen = !same.frozen;
+    ++same.next_seq;
+    a->save(same, false);
+  }
+  EXPECT_EQ(numbers(*a), (std::vector<int64_t>{2, 6}));
+  EXPECT_EQ(a->load()->state.next_seq, 6);
+
+  a->save(same, /*keep=*/true);
+  a->save(same, false);
+  EXPECT_EQ(numbers(*a), (std::vector<int64_t>{2, 7, 8}));
+}
+
+TEST_F(Redis, KeepsTheLastTwoThatWereLeftAndNoOlderOnesBesides) {
+  const RedisStore one = store("http://one:1"), other = store("http://other:1");
+  const auto a = one.open("m", "a");
+  a->claim(true);
+
+  for (int64_t seq = 1; seq <= 19; ++seq) {
+    a->save(state_of(seq), false);
+    if (seq <= 3) a->retain(seq);
+  }
+  a->retain(99);  // not there
+
+  EXPECT_EQ(numbers(*a), (std::vector<int64_t>{2, 3, 18, 19}));
+  EXPECT_EQ(a->read(3).next_seq, 3);
+  lapse("a");
+  other.open("m", "a")->claim(true);
+  a->retain(19);  // is another's
+  EXPECT_FALSE(a->snapshots().back().left);
+}
+
+TEST_F(Redis, AStateThatWasLeftIsNotTakenForOneThatIsRepeated) {
+  const RedisStore one = store("http://one:1");
+  const auto a = one.open("m", "a");
+  a->claim(true);
+  a->save(state_of(1), false);
+  a->save(state_of(2), false);
+
+  a->retain(2);
+  a->save(state_of(2), false);
+
+  EXPECT_EQ(numbers(*a), (std::vector<int64_t>{1, 2, 3}));
+}
+
 TEST_F(Redis, ASnapshotThatTooFewReplicasHaveIsNotDurable) {
   FleetOptions fleet = options("http://one:1");
   fleet.min_replicas = 1;

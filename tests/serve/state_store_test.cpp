@@ -74,7 +74,7 @@ TEST(StreamFolder, KeepsWhatWasAskedForUpToALimit) {
   folder.save(state_of(22));
 
   const auto left = numbers(folder);
-  EXPECT_EQ(left.size(), StreamFolder::kKept + 2);
+  EXPECT_EQ(left.size(), SnapshotRetention().kept + 2);
   EXPECT_EQ(left.front(), 5);
   EXPECT_EQ(folder.load()->number, 22);
 }

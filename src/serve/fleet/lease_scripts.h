@@ -7,8 +7,8 @@ namespace sotta {
 //
 //   sotta:{MODEL/STREAM}:lease      hash owner, address; expires with the lease
 //   sotta:{MODEL/STREAM}:stream     hash fence, claim, number, next_seq,
-//                                   frozen, durable, durable_seq
-//   sotta:{MODEL/STREAM}:snapshots  hash "12" or "7-kept" -> a snapshot's bytes
+//                                   frozen, content, durable, durable_seq
+//   sotta:{MODEL/STREAM}:snapshots  hash "12", "7-kept" or "9-left" -> bytes
 //
 // A server announces itself in sotta:server:{ADDRESS}, its owner.
 //
@@ -55,8 +55,9 @@ return 1
 )";
 
 // KEYS lease stream snapshots; ARGV claim fence number milliseconds field bytes
-// next_seq frozen kept-at-most owner. 0 saved, 1 fenced, 2 older. Keeps the
-// newest two snapshots and the newest of those that a person asked for.
+// next_seq frozen owner content fields... 0 saved, 1 fenced, 2 older. `content`
+// tells the newest plain snapshot's state, '' if this one is not plain; the
+// fields are those of snapshots that go.
 constexpr const char* kSaveScript = R"(
 local now = redis.call('HMGET', KEYS[2], 'fence', 'claim', 'number')
 if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
@@ -64,23 +65,11 @@ if tonumber(ARGV[3]) <= tonumber(now[3] or 0) then return 2 end
 redis.call('HSET', KEYS[3], ARGV[5], ARGV[6])
 redis.call('HSET', KEYS[2], 'number', ARGV[3], 'next_seq', ARGV[7],
            'frozen', ARGV[8])
-if redis.call('HGET', KEYS[1], 'owner') == ARGV[10] then
+if ARGV[10] ~= '' then redis.call('HSET', KEYS[2], 'content', ARGV[10]) end
+if redis.call('HGET', KEYS[1], 'owner') == ARGV[9] then
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
 end
-local all = {}
-for _, field in ipairs(redis.call('HKEYS', KEYS[3])) do
-  local digits, rest = string.match(field, '^(%d+)(.*)$')
-  if digits then
-    all[#all + 1] = {tonumber(digits), field, rest == '-kept'}
-  end
-end
-table.sort(all, function(a, b) return a[1] > b[1] end)
-local kept = 0
-for i, entry in ipairs(all) do
-  if entry[3] then kept = kept + 1 end
-  local keep = i <= 2 or (entry[3] and kept <= tonumber(ARGV[9]))
-  if not keep then redis.call('HDEL', KEYS[3], entry[2]) end
-end
+for i = 11, #ARGV do redis.call('HDEL', KEYS[3], ARGV[i]) end
 return 0
 )";
 
@@ -109,8 +98,8 @@ constexpr const char* kRemoveScript = R"(
 local now = redis.call('HMGET', KEYS[2], 'fence', 'claim')
 if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
 redis.call('DEL', KEYS[1], KEYS[3])
-redis.call('HDEL', KEYS[2], 'number', 'next_seq', 'frozen', 'durable',
-           'durable_seq')
+redis.call('HDEL', KEYS[2], 'number', 'next_seq', 'frozen', 'content',
+           'durable', 'durable_seq')
 redis.call('HINCRBY', KEYS[2], 'fence', 1)  -- for saves on their way
 redis.call('PEXPIRE', KEYS[2], 86400000)
 return 0
@@ -124,14 +113,15 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return before or ''
 )";
 
-// KEYS stream snapshots; ARGV claim fence field. Puts a damaged snapshot aside.
-constexpr const char* kSetAsideScript = R"(
+// KEYS stream snapshots; ARGV claim fence field name. Gives a snapshot another
+// name.
+constexpr const char* kRenameScript = R"(
 local now = redis.call('HMGET', KEYS[1], 'fence', 'claim')
 if now[1] ~= ARGV[2] or now[2] ~= ARGV[1] then return 1 end
 local bytes = redis.call('HGET', KEYS[2], ARGV[3])
 if bytes then
   redis.call('HDEL', KEYS[2], ARGV[3])
-  redis.call('HSET', KEYS[2], 'damaged-' .. ARGV[3], bytes)
+  redis.call('HSET', KEYS[2], ARGV[4], bytes)
 end
 return 0
 )";

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <utility>
 
 #include "sotta/core/error.h"
@@ -15,27 +14,26 @@
 namespace sotta {
 namespace {
 
-constexpr const char* kKept = "-kept";
 constexpr const char* kWaitMilliseconds = "1000";
 
+// Two of each stream, and what people did: a fleet's streams share one memory.
+constexpr SnapshotRetention kRetention{16, 2, /*spaced=*/0};
+
 std::string field_of(const SnapshotEntry& entry) {
-  return std::to_string(entry.number) + (entry.kept ? kKept : "");
+  return std::to_string(entry.number) + ending_of(entry);
 }
 
-// The oldest first; nothing of what was put aside.
-std::vector<SnapshotEntry> entries_among(const std::vector<RedisReply>& names) {
-  std::vector<SnapshotEntry> entries;
-  for (const RedisReply& name : names) {
-    SnapshotEntry entry;
-    const char* end = name.text.data() + name.text.size();
-    std::from_chars(name.text.data(), end, entry.number);
-    entry.kept = name.text == std::to_string(entry.number) + kKept;
-    if (entry.number > 0 && field_of(entry) == name.text)
-      entries.push_back(entry);
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& a, const auto& b) { return a.number < b.number; });
-  return entries;
+// Nothing of what was put aside.
+std::vector<SnapshotEntry> entries_among(const RedisReply& fields) {
+  std::vector<std::string> names;
+  for (const RedisReply& name : fields.list)
+    names.push_back(name.text);
+  return snapshots_among(names, field_of);
+}
+
+// Which state of the adapter a plain snapshot holds.
+std::string content_of(int64_t number, const std::string& adapter) {
+  return std::to_string(number) + " " + adapter;
 }
 
 // No other claim of any process has this name.
@@ -159,15 +157,32 @@ void RedisStorage::lose(const ClaimReply& reply) {
   throw elsewhere;
 }
 
+// Nobody else saves meanwhile, unless this is refused. What an earlier attempt
+// that went unanswered adds between both is found by the next.
 RedisCommand RedisStorage::save_command(const SnapshotEntry& entry,
                                         const StreamState& state) const {
-  return script(
-      kSaveScript, {"lease", "stream", "snapshots"},
-      {claim_, std::to_string(lease_->fence), std::to_string(entry.number),
-       std::to_string(context_->options.lease_ms), field_of(entry),
-       safetensors_bytes(to_tensor_file(state), "state"),
-       std::to_string(state.next_seq), state.frozen ? "1" : "0",
-       std::to_string(StreamFolder::kKept), context_->owner});
+  const TensorFile file = to_tensor_file(state);
+  const std::string adapter = summary_of(file, stream_).adapter;
+  const auto there = context_->client.run(std::vector<RedisCommand>{
+      {"HKEYS", key_ + ":snapshots"}, {"HGET", key_ + ":stream", "content"}});
+  auto all = entries_among(there[0]);
+  const SnapshotEntry* plain = newest_plain(all);
+  const bool repeats =
+      plain && there[1].text == content_of(plain->number, adapter);
+  std::vector<std::string> arguments = {
+      claim_,
+      std::to_string(lease_->fence),
+      std::to_string(entry.number),
+      std::to_string(context_->options.lease_ms),
+      field_of(entry),
+      safetensors_bytes(file, "state"),
+      std::to_string(state.next_seq),
+      state.frozen ? "1" : "0",
+      context_->owner,
+      entry.kept ? "" : content_of(entry.number, adapter)};
+  for (const SnapshotEntry& old : add_snapshot(entry, repeats, kRetention, all))
+    arguments.push_back(field_of(old));
+  return script(kSaveScript, {"lease", "stream", "snapshots"}, arguments);
 }
 
 // Every attempt has a number of its own: one that is still on its way when the
@@ -227,11 +242,10 @@ std::optional<int64_t> RedisStorage::durable_seq(const Loaded& loaded) const {
 }
 
 std::vector<SnapshotEntry> RedisStorage::snapshots() const {
-  return entries_among(
-      context_->client.run({"HKEYS", key_ + ":snapshots"}).list);
+  return entries_among(context_->client.run({"HKEYS", key_ + ":snapshots"}));
 }
 
-StreamState RedisStorage::read(const SnapshotEntry& entry) const {
+StreamState RedisStorage::read_snapshot(const SnapshotEntry& entry) const {
   const std::string field = field_of(entry);
   const RedisReply reply =
       context_->client.run({"HGET", key_ + ":snapshots", field});
@@ -242,40 +256,31 @@ StreamState RedisStorage::read(const SnapshotEntry& entry) const {
       subject);
 }
 
-StreamState RedisStorage::read(int64_t number) const {
-  for (const SnapshotEntry& entry : snapshots())
-    if (entry.number == number) return read(entry);
-  fail(ErrorKind::kNotFound, "snapshot",
-       "there is none of number " + std::to_string(number));
+void RedisStorage::rename(const SnapshotEntry& entry,
+                          const std::string& name) const {
+  context_->client.run(
+      script(kRenameScript, {"stream", "snapshots"},
+             {claim_, std::to_string(lease_->fence), field_of(entry), name}));
 }
 
 void RedisStorage::set_aside(const SnapshotEntry& entry) const {
-  context_->client.run(
-      script(kSetAsideScript, {"stream", "snapshots"},
-             {claim_, std::to_string(lease_->fence), field_of(entry)}));
+  rename(entry, "damaged-" + field_of(entry));
+}
+
+// Where Redis refuses, it is kept as long as any other.
+void RedisStorage::retain(int64_t number) {
+  const SnapshotEntry before{number, false}, after{number, false, true};
+  try {
+    rename(before, field_of(after));
+  } catch (const Error& error) {
+    log(LogLevel::kWarning, first_line(error));
+  }
 }
 
 std::optional<StreamStorage::Loaded> RedisStorage::load() {
-  const auto all = snapshots();
-  Loaded loaded;
-  std::vector<SnapshotEntry> broken;
-  for (size_t i = all.size(); i-- > 0;) {
-    try {
-      loaded.state = read(all[i]);
-      loaded.number = all[i].number;
-      for (const SnapshotEntry& entry : broken)
-        set_aside(entry);
-      loaded.durable_seq = durable_seq(loaded);
-      return loaded;
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kIo) throw;
-      loaded.damaged.push_back(first_line(error));
-      broken.push_back(all[i]);
-    }
-  }
-  if (!loaded.damaged.empty())
-    throw Error(ErrorKind::kBadFormat, loaded.damaged.front());
-  return std::nullopt;
+  auto loaded = load_newest();
+  if (loaded) loaded->durable_seq = durable_seq(*loaded);
+  return loaded;
 }
 
 // One that went unanswered may be carried out yet: the copy goes as if it was

@@ -6,7 +6,7 @@
 
 #include "serve/fleet/lease_rules.h"
 #include "serve/fleet/redis_store.h"
-#include "serve/streams/stream_storage.h"
+#include "serve/streams/snapshot_storage.h"
 
 namespace sotta {
 
@@ -18,7 +18,7 @@ std::string redis_key(const std::string& model, const std::string& stream);
 std::string redis_index(const std::string& model);
 
 // One stream in Redis, under a lease (docs/fleet.md). Journals are not kept.
-class RedisStorage : public StreamStorage {
+class RedisStorage : public SnapshotStorage {
  public:
   RedisStorage(std::shared_ptr<FleetContext> context, const std::string& model,
                std::string stream);
@@ -35,7 +35,7 @@ class RedisStorage : public StreamStorage {
   std::string set_journal_aside(int64_t number) const override;
   std::unique_ptr<RequestJournal> start_journal(int64_t number) const override;
   std::vector<SnapshotEntry> snapshots() const override;
-  StreamState read(int64_t number) const override;
+  void retain(int64_t number) override;
   void remove() override;
 
  private:
@@ -50,8 +50,9 @@ class RedisStorage : public StreamStorage {
   int64_t integer_in(const RedisReply& reply) const;
   void note_durable(int64_t number, int64_t next_seq) const;
   std::optional<int64_t> durable_seq(const Loaded& loaded) const;
-  StreamState read(const SnapshotEntry& entry) const;
-  void set_aside(const SnapshotEntry& entry) const;
+  StreamState read_snapshot(const SnapshotEntry& entry) const override;
+  void set_aside(const SnapshotEntry& entry) const override;
+  void rename(const SnapshotEntry& entry, const std::string& name) const;
 
   const std::shared_ptr<FleetContext> context_;
   const std::string stream_, key_, index_;

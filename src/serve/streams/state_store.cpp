@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSnapshot = ".safetensors";
-constexpr const char* kKeptSnapshot = "-kept.safetensors";
-constexpr const char* kLeftSnapshot = "-left.safetensors";
 constexpr const char* kJournal = ".journal";
 constexpr const char* kDamaged = ".damaged";
 constexpr const char* kRemoved = ".removed-";  // no stream's name
@@ -35,7 +33,7 @@ bool is_plain(unsigned char letter) {
          (letter >= '0' && letter <= '9') || letter == '-' || letter == '_';
 }
 
-std::string file_name(int64_t number, const char* ending) {
+std::string file_name(int64_t number, const std::string& ending) {
   const std::string digits = std::to_string(number);
   const size_t zeros = digits.size() < kDigits ? kDigits - digits.size() : 0;
   return std::string(zeros, '0') + digits + ending;
@@ -69,21 +67,8 @@ std::vector<int64_t> journals_among(const std::vector<std::string>& names) {
   return numbers;
 }
 
-// The oldest first.
-std::vector<SnapshotEntry> snapshots_among(
-    const std::vector<std::string>& names) {
-  std::vector<SnapshotEntry> entries;
-  for (const std::string& name : names) {
-    if (const int64_t number = number_of(name, kSnapshot))
-      entries.push_back({number, false});
-    if (const int64_t number = number_of(name, kKeptSnapshot))
-      entries.push_back({number, true});
-    if (const int64_t number = number_of(name, kLeftSnapshot))
-      entries.push_back({number, false, true});
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& a, const auto& b) { return a.number < b.number; });
-  return entries;
+std::string snapshot_name(const SnapshotEntry& entry) {
+  return file_name(entry.number, ending_of(entry) + std::string(kSnapshot));
 }
 
 // When it was written, in milliseconds since 1970.
@@ -113,9 +98,7 @@ std::optional<std::string> unescape_name(const std::string& escaped) {
 }
 
 fs::path StreamFolder::file_of(const SnapshotEntry& entry) const {
-  return path_ / file_name(entry.number, entry.kept   ? kKeptSnapshot
-                                         : entry.left ? kLeftSnapshot
-                                                      : kSnapshot);
+  return path_ / snapshot_name(entry);
 }
 
 fs::path StreamFolder::journal_of(int64_t number) const {
@@ -126,16 +109,22 @@ int64_t StreamFolder::save(const StreamState& state, bool keep) {
   if (quota_) quota_->require_room(path_);
   make_folder_durably(path_);
   const auto names = names_in(path_);
-  auto all = snapshots_among(names);
+  auto all = snapshots_among(names, snapshot_name);
   int64_t last = all.empty() ? 0 : all.back().number;
   for (const std::string& name : names)  // never a number again
     last = std::max(last, number_of(name, kDamaged));
   const SnapshotEntry entry{last + 1, keep};
   const TensorFile file = to_tensor_file(state);
   write_safetensors(file_of(entry), file);
-  remove_repeated(summary_of(file, stream_).adapter, all);
-  all.push_back(entry);
-  remove_old(all, journals_among(names));
+  const SnapshotEntry* plain = newest_plain(all);
+  const auto before = plain ? summary(*plain) : std::nullopt;
+  const bool repeats =
+      before && before->adapter == summary_of(file, stream_).adapter;
+  for (const SnapshotEntry& old : add_snapshot(entry, repeats, {}, all))
+    fs::remove(file_of(old));
+  const int64_t oldest_of_two = all[all.size() < 2 ? 0 : all.size() - 2].number;
+  for (const int64_t number : journals_among(names))
+    if (number < oldest_of_two) fs::remove(journal_of(number));
   if (quota_) quota_->measure(path_);
   return last + 1;
 }
@@ -151,39 +140,8 @@ std::optional<StateSummary> StreamFolder::summary(
   }
 }
 
-// The newest one that nobody asked for, if it holds this state of the adapter.
-void StreamFolder::remove_repeated(const std::string& adapter,
-                                   std::vector<SnapshotEntry>& all) const {
-  const auto newest = std::find_if(
-      all.rbegin(), all.rend(),
-      [](const auto& entry) { return !entry.kept && !entry.left; });
-  if (newest == all.rend()) return;
-  const auto found = summary(*newest);
-  if (!found || found->adapter != adapter) return;
-  fs::remove(file_of(*newest));
-  all.erase(std::next(newest).base());
-}
-
-void StreamFolder::remove_old(const std::vector<SnapshotEntry>& all,
-                              const std::vector<int64_t>& journals) const {
-  size_t kept = 0, left = 0, others = 0, spaced = 0;
-  const auto stays = [&](const SnapshotEntry& entry) {
-    if (entry.kept) return kept++ < kKept;
-    if (entry.left) return left++ < kLeft;
-    return others++ < 2 || (entry.number % kSpacing == 0 && spaced++ < kSpaced);
-  };
-  int64_t oldest_of_two = 0;
-  for (size_t i = all.size(); i-- > 0;) {
-    const bool newest_two = i + 2 >= all.size();
-    if (newest_two) oldest_of_two = all[i].number;
-    if (!stays(all[i]) && !newest_two) fs::remove(file_of(all[i]));
-  }
-  for (const int64_t number : journals)
-    if (number < oldest_of_two) fs::remove(journal_of(number));
-}
-
 std::vector<SnapshotEntry> StreamFolder::snapshots() const {
-  return snapshots_among(names_in(path_));
+  return snapshots_among(names_in(path_), snapshot_name);
 }
 
 std::vector<SnapshotEntry> StreamFolder::describe_snapshots() const {
@@ -219,16 +177,9 @@ void StreamFolder::retain(int64_t number) {
   fs::rename(file_of(before), file_of(after), ignored);
 }
 
-StreamState StreamFolder::read(const SnapshotEntry& entry) const {
+StreamState StreamFolder::read_snapshot(const SnapshotEntry& entry) const {
   const fs::path file = file_of(entry);
   return to_stream_state(read_safetensors(file), file.string());
-}
-
-StreamState StreamFolder::read(int64_t number) const {
-  for (const SnapshotEntry& entry : snapshots())
-    if (entry.number == number) return read(entry);
-  fail(ErrorKind::kNotFound, "snapshot",
-       "there is none of number " + std::to_string(number));
 }
 
 void StreamFolder::set_aside(const SnapshotEntry& entry) const {
@@ -236,27 +187,7 @@ void StreamFolder::set_aside(const SnapshotEntry& entry) const {
 }
 
 std::optional<StreamFolder::Loaded> StreamFolder::load() {
-  if (forgotten_) return std::nullopt;
-  const auto all = snapshots();
-  Loaded loaded;
-  std::vector<SnapshotEntry> broken;
-  for (size_t i = all.size(); i-- > 0;) {
-    try {
-      loaded.state = read(all[i]);
-      loaded.number = all[i].number;
-      for (const SnapshotEntry& entry : broken)
-        set_aside(entry);
-      return loaded;
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kIo) throw;
-      loaded.damaged.push_back(first_line(error));
-      broken.push_back(all[i]);
-    }
-  }
-  // Nothing whole: as it is, for a person to look at.
-  if (!loaded.damaged.empty())
-    throw Error(ErrorKind::kBadFormat, loaded.damaged.front());
-  return std::nullopt;
+  return forgotten_ ? std::nullopt : load_newest();
 }
 
 StreamFolder::Journalled StreamFolder::requests_since(int64_t number) const {

@@ -9,8 +9,8 @@
 
 #include "serve/streams/disk_quota.h"
 #include "serve/streams/request_journal.h"
+#include "serve/streams/snapshot_storage.h"
 #include "serve/streams/stream_state.h"
-#include "serve/streams/stream_storage.h"
 
 namespace sotta {
 
@@ -31,7 +31,7 @@ std::optional<std::string> unescape_name(const std::string& escaped);
 //   0000000012.journal            requests since snapshot 12
 //   0000000011.damaged            was snapshot 11
 //   0000000012.journal.damaged    was the journal since snapshot 12
-class StreamFolder : public StreamStorage {
+class StreamFolder : public SnapshotStorage {
  public:
   // Within a quota, if there is one.
   explicit StreamFolder(std::filesystem::path path, std::string stream = "",
@@ -42,14 +42,8 @@ class StreamFolder : public StreamStorage {
 
   const std::string& stream() const override { return stream_; }
 
-  // Then removes older ones. There stay the newest two, the newest two before
-  // them whose number is a multiple of kSpacing, the newest kKept that were
-  // asked for, and the newest kLeft that were left. One in which the adapter's
-  // state is the new one's is removed first, if nobody asked for it: commands
-  // and images that nothing is learnt from push no other state out.
+  // Then removes older ones: SnapshotRetention says which.
   int64_t save(const StreamState& state, bool keep = false) override;
-  static constexpr size_t kKept = 16, kLeft = 2, kSpaced = 2;
-  static constexpr int64_t kSpacing = 16;
 
   std::optional<Loaded> load() override;
   void forget_saved() override { forgotten_ = true; }
@@ -62,7 +56,6 @@ class StreamFolder : public StreamStorage {
   // See StreamStore::find_saved(). Counts the requests in the journal too.
   std::optional<StreamStore::Saved> find_saved() const;
   void retain(int64_t number) override;
-  StreamState read(int64_t number) const override;
 
   // All of it at once: it takes a hidden name first, and what a crash leaves of
   // that is removed by the next StateStore. Where this throws, all is there.
@@ -71,13 +64,9 @@ class StreamFolder : public StreamStorage {
  private:
   std::filesystem::path file_of(const SnapshotEntry& entry) const;
   std::filesystem::path journal_of(int64_t number) const;
-  StreamState read(const SnapshotEntry& entry) const;
   std::optional<StateSummary> summary(const SnapshotEntry& entry) const;
-  void remove_repeated(const std::string& adapter,
-                       std::vector<SnapshotEntry>& all) const;
-  void remove_old(const std::vector<SnapshotEntry>& all,
-                  const std::vector<int64_t>& journals) const;
-  void set_aside(const SnapshotEntry& entry) const;
+  StreamState read_snapshot(const SnapshotEntry& entry) const override;
+  void set_aside(const SnapshotEntry& entry) const override;
 
   std::filesystem::path path_;
   std::string stream_;

@@ -168,6 +168,21 @@ def a_forwarded_request_is_not_sent_on_again():
 
 
 @needs_redis
+def an_address_is_one_servers_and_its_successors():
+    with Redis() as redis:
+        one = redis.server("--lease-seconds", "2")
+        flags = ["--state", f"redis://127.0.0.1:{redis.port}/0", "--advertise", f"http://127.0.0.1:{one.port}", "--lease-seconds", "2"]
+        said = refusal(*flags)
+        assert f"--advertise: another server that runs has http://127.0.0.1:{one.port}, too" in said, said
+        expect(one.client().stream("s", 0, draw_images(8, 0)).status, 200, "the first goes on")
+        one.process.kill()
+        one.end(-9)
+        for _ in range(2):  # after a kill, and after SIGTERM
+            with Server(*flags[2:], port=one.port, state=flags[1]) as server:
+                expect(server.client().ask("GET", "/v2/health/ready").status, 200, "a successor")
+
+
+@needs_redis
 def a_lease_lapses_after_lease_seconds():
     for seconds, least, most in ("1", 0, 2.5), ("3", 1.5, 6):
         with Redis() as redis, redis.server("--lease-seconds", seconds) as one:

@@ -8,11 +8,13 @@
 #include "sotta/core/log.h"
 
 #include "tests/serve/redis_fleet.h"
+#include "tests/support/expect_error.h"
 
 namespace sotta {
 namespace {
 
 using testing::comes_true;
+using testing::expect_error;
 
 class LeaseKeeperTest : public testing::WithFleet {};
 
@@ -33,33 +35,79 @@ TEST_F(LeaseKeeperTest, AStreamThatWasLostWhileItWasIdleIsHeldNoMore) {
   EXPECT_TRUE(other.holds("m", "s"));
 }
 
-TEST_F(LeaseKeeperTest, TwoServersAtOneAddressAreWarned) {
-  std::mutex mutex;
-  std::string said;
-  set_log_sink([&](LogLevel, const std::string& text) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    said += text;
-  });
-  const auto warns = [&] {
+class LeaseKeeperAddress : public LeaseKeeperTest {
+ protected:
+  void SetUp() override {
+    LeaseKeeperTest::SetUp();
+    set_log_sink([this](LogLevel, const std::string& text) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      said += text;
+    });
+  }
+  void TearDown() override { set_log_sink({}); }
+
+  bool warns() {
     const std::lock_guard<std::mutex> lock(mutex);
     return said.find("--advertise http://one:1: another server that runs") !=
            std::string::npos;
-  };
+  }
+  std::string registered() const {
+    return RedisClient(redis->address())
+        .run(RedisCommand{"GET", "sotta:server:{http://one:1}"})
+        .text;
+  }
+  void register_another(const std::string& owner, int milliseconds) const {
+    RedisClient(redis->address())
+        .run(RedisCommand{"SET", "sotta:server:{http://one:1}", owner, "PX",
+                          std::to_string(milliseconds)});
+  }
+
+  std::mutex mutex;
+  std::string said;
+};
+
+TEST_F(LeaseKeeperAddress, IsRefusedWhereAnotherServerThatRunsHasIt) {
+  FleetOptions fleet = options("http://one:1");
+  fleet.lease_ms = 3000;
+  const RedisStore one(fleet);
+  const std::string owner = registered();
+
+  expect_error(ErrorKind::kInvalid, "another server that runs has http://one:1",
+               [&] { RedisStore{fleet}; });
+
+  EXPECT_EQ(registered(), owner);
+  fleet.advertise = "http://two:1";
+  EXPECT_NO_THROW(RedisStore{fleet});
+}
+
+TEST_F(LeaseKeeperAddress, IsTakenOverFromAPredecessorThatMissesARenewal) {
+  FleetOptions fleet = options("http://one:1");
+  fleet.lease_ms = 400;
+  register_another("killed", 400);
+
+  const RedisStore one(fleet);
+
+  EXPECT_NE(registered(), "killed");
+  EXPECT_NE(registered(), "");
+  EXPECT_FALSE(warns());
+}
+
+TEST_F(LeaseKeeperAddress, IsFreeWhenItsServerHasEnded) {
+  { const RedisStore one = store("http://one:1"); }
+
+  EXPECT_EQ(registered(), "");
+}
+
+TEST_F(LeaseKeeperAddress, AServerWhoseAddressWasTakenWarns) {
   FleetOptions fleet = options("http://one:1");
   fleet.lease_ms = 90;
-  {
-    const RedisStore before(fleet);
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));
-  }
-  {
-    const RedisStore after(fleet);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EXPECT_FALSE(warns());  // the other one has ended
+  const RedisStore one(fleet);
+  EXPECT_FALSE(warns());
 
-    const RedisStore same(fleet);
-    EXPECT_TRUE(comes_true(warns));
-  }
-  set_log_sink({});
+  register_another("next", 100000);
+
+  EXPECT_TRUE(comes_true([&] { return warns(); }));
+  EXPECT_EQ(registered(), "next");
 }
 
 }  // namespace

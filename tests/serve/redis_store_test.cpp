@@ -138,11 +138,13 @@ TEST_F(Redis, AServerThatWasAloneGoesOnWithoutLoading) {
 }
 
 TEST_F(Redis, AServerThatStartsAgainTakesItsStreamsAtOnce) {
-  const RedisStore before = store("http://one:1"),
-                   after = store("http://one:1");
+  const RedisStore before = store("http://one:1");
   const auto old = before.open("m", "s");
   old->claim(true);
+  RedisClient(redis->address())  // as if it had been gone for long enough
+      .run(RedisCommand{"DEL", "sotta:server:{http://one:1}"});
 
+  const RedisStore after = store("http://one:1");
   const auto storage = after.open("m", "s");
   EXPECT_FALSE(storage->claim(true));
 
@@ -382,12 +384,14 @@ TEST_F(Redis, WhereItsMemoryIsFullStreamsCanBeRemoved) {
   EXPECT_FALSE(one.counts().store_away);
 }
 
-// What a Redis answers to probe(), and `answer` to any script.
+// What a Redis answers to probe() and to a server that registers, and `answer`
+// to any script of a stream.
 testing::FakeRedis::Answer answers_scripts(const std::string& answer) {
   return [answer](const RedisCommand& command) {
     if (command[0] == "INFO") return std::string("$0\r\n\r\n");
-    const bool probes = command[0] == "EVAL" && command[3] == "sotta:probe";
-    return command[0] == "EVAL" && !probes ? answer : std::string(":1\r\n");
+    const bool is_of_stream =
+        command[0] == "EVAL" && command[3].find("sotta:{") == 0;
+    return is_of_stream ? answer : std::string(":1\r\n");
   };
 }
 

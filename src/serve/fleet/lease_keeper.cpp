@@ -12,6 +12,7 @@ namespace sotta {
 namespace {
 
 constexpr std::chrono::milliseconds kProbeInterval{200};
+constexpr std::chrono::milliseconds kAddressInterval{20};
 constexpr size_t kBatch = 256;  // leases renewed in one go
 
 }  // namespace
@@ -88,12 +89,14 @@ void LeaseKeeper::work() {
     }
     if (!releases.empty()) release(releases);
     if (Clock::now() >= next) {
-      announce();
+      renew_registration();
       renew(held);
       next = Clock::now() + interval;
     }
     lock.lock();
   }
+  lock.unlock();
+  unregister();
 }
 
 void LeaseKeeper::probe() {
@@ -108,22 +111,61 @@ void LeaseKeeper::probe() {
   }
 }
 
-// Who is found the first time may be a predecessor that has ended.
-void LeaseKeeper::announce() {
+// Another that is registered here, unless it has missed a renewal: those come
+// after a third of a lease. Else this process is registered.
+std::optional<LeaseKeeper::Registration> LeaseKeeper::try_register(
+    const std::string& gone) {
+  const RedisReply reply = client_.run(RedisCommand{
+      "EVAL", kRegisterScript, "1", "sotta:server:{" + address_ + "}", owner_,
+      std::to_string(lease_ms_), gone});
+  if (reply.list.size() < 3) return std::nullopt;
+  Registration other{reply.list[1].text, reply.list[2].integer};
+  if (other.left_ms < lease_ms_ / 2 && gone.empty())
+    return try_register(other.owner);
+  return other;
+}
+
+void LeaseKeeper::wait_for_address() {
+  Registration before;
+  while (const auto other = try_register()) {
+    if (other->owner == before.owner && other->left_ms > before.left_ms)
+      fail(ErrorKind::kInvalid, "--advertise",
+           "another server that runs has " + address_ + ", too");
+    before = *other;
+    std::this_thread::sleep_for(kAddressInterval);
+  }
+}
+
+void LeaseKeeper::take_address() {
   try {
-    const RedisReply before = client_.run(RedisCommand{
-        "EVAL", kAnnounceScript, "1", "sotta:server:{" + address_ + "}", owner_,
-        std::to_string(lease_ms_)});
-    const bool found =
-        announced_ && !before.text.empty() && before.text != owner_;
-    if (found && !doubled_)
-      log(LogLevel::kWarning, "--advertise " + address_ +
-                                  ": another server that runs has the same, "
-                                  "both take streams from each other");
-    announced_ = true;
-    doubled_ = found;
+    wait_for_address();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kIo) throw;
+  }
+  registers_ = true;
+}
+
+// A predecessor's registration, found when Redis is back, has missed a renewal
+// before the third look.
+void LeaseKeeper::renew_registration() {
+  if (!registers_) return;
+  try {
+    doubled_ = try_register() ? doubled_ + 1 : 0;
   } catch (const std::exception&) {
-    // Renewing says why.
+    return;  // renewing leases says why
+  }
+  if (doubled_ == 3)
+    log(LogLevel::kWarning, "--advertise " + address_ +
+                                ": another server that runs has the same, "
+                                "both take streams from each other");
+}
+
+void LeaseKeeper::unregister() {
+  try {
+    client_.run(RedisCommand{"EVAL", kUnregisterScript, "1",
+                             "sotta:server:{" + address_ + "}", owner_});
+  } catch (const std::exception&) {
+    // It lapses by itself.
   }
 }
 

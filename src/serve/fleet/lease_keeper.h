@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,15 +45,21 @@ struct HeldLease {
 
 // Renews the leases that a process holds, in a thread of its own, every third
 // of their time; gives back those that it needs no more; asks after a Redis
-// that is away; and warns of another server at the same address. Thread-safe.
+// that is away; and keeps the process registered at its address. Thread-safe.
 class LeaseKeeper {
  public:
   // The client must outlive it.
   LeaseKeeper(RedisClient& client, std::string owner, std::string address,
               int64_t lease_ms);
 
-  // Gives back what is left to give back.
+  // Gives back what is left to give back, the address too.
   ~LeaseKeeper();
+
+  // Registers the process at its address. A registration that another has left
+  // is waited for until it has missed a renewal, half a lease at the most.
+  // Throws Error(kInvalid) if that is renewed. Where Redis is away nothing is
+  // waited for: another is only warned of, later.
+  void take_address();
 
   void add(const std::shared_ptr<HeldLease>& lease);
 
@@ -73,9 +80,16 @@ class LeaseKeeper {
     std::string key;
     int64_t fence;
   };
+  struct Registration {
+    std::string owner;
+    int64_t left_ms = 0;
+  };
   void work();
   void probe();
-  void announce();
+  std::optional<Registration> try_register(const std::string& gone = "");
+  void wait_for_address();
+  void renew_registration();
+  void unregister();
   void renew(const Leases& leases);
   void erase(const std::shared_ptr<HeldLease>& lease);
   void release(const std::vector<Release>& releases);
@@ -83,8 +97,8 @@ class LeaseKeeper {
   RedisClient& client_;
   const std::string owner_, address_;
   const int64_t lease_ms_;
-  bool announced_ = false;  // at the address
-  bool doubled_ = false;    // another server does so, too
+  std::atomic<bool> registers_{false};  // take_address() has ended
+  int doubled_ = 0;  // how often in turn another was found at the address
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::string, std::shared_ptr<HeldLease>> held_;  // by their keys

@@ -10,7 +10,8 @@ namespace sotta {
 //                                   frozen, content, durable, durable_seq
 //   sotta:{MODEL/STREAM}:snapshots  hash "12", "7-kept" or "9-left" -> bytes
 //
-// A server announces itself in sotta:server:{ADDRESS}, its owner.
+// A server registers in sotta:server:{ADDRESS}, which holds its owner and
+// expires as a lease does.
 //
 // The fence of a stream that was removed, or never saved, is kept for a day:
 // longer than any request is on its way.
@@ -105,12 +106,22 @@ redis.call('PEXPIRE', KEYS[2], 86400000)
 return 0
 )";
 
-// KEYS server; ARGV owner milliseconds. Who did this before, or ''.
-constexpr const char* kAnnounceScript = R"(
-local before = redis.call('GET', KEYS[1])
+// KEYS server; ARGV owner milliseconds gone. {1}: registered; {0, owner,
+// milliseconds left} if another is there, unless it is `gone`.
+constexpr const char* kRegisterScript = R"(
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] and owner ~= ARGV[3] then
+  return {0, owner, redis.call('PTTL', KEYS[1])}
+end
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return before or ''
+return {1}
+)";
+
+// KEYS server; ARGV owner. 1 if its registration is ended.
+constexpr const char* kUnregisterScript = R"(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
 )";
 
 // KEYS stream snapshots; ARGV claim fence field name. Gives a snapshot another

@@ -40,6 +40,7 @@ RedisStore::RedisStore(const FleetOptions& options)
   } catch (const Error& error) {
     log(LogLevel::kWarning, first_line(error) + "; streams wait for it");
   }
+  context_->keeper.take_address();
 }
 
 std::unique_ptr<StreamStorage> RedisStore::open(

@@ -49,7 +49,7 @@ class RedisStore : public StreamStore {
  public:
   // Where Redis cannot be reached yet, streams are refused until it can. Throws
   // RedisRefusal where waiting does not help, Error(kUnsupported) if this build
-  // has no hiredis.
+  // has no hiredis, and as LeaseKeeper::take_address().
   explicit RedisStore(const FleetOptions& options);
 
   bool is_shared() const override { return true; }

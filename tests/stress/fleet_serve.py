@@ -57,7 +57,7 @@ class Fleet:
         for client in self.clients:
             client.start()
 
-    def note(self, server=None):
+    def note(self, server=None, what=""):
         """A disturbance of this server, or of all, comes now."""
         names = [client.stream for client in self.clients]
         hit = set(names)
@@ -65,11 +65,11 @@ class Fleet:
             running = {each.port for each in self.servers if each.process.runs() and not each.stopped}
             owners = self.redis.owners(names)
             hit = {name for name in names if owners.get(name) == server.port or owners.get(name) not in running}
-        self.events.append((time.monotonic(), hit))
+        self.events.append((time.monotonic(), hit, f"{what} {server.port if server else 'all'}"))
 
     def judged_wait(self, stream, begin, end):
         """How long a request that ended at `end` waited for after the last disturbance that its stream met."""
-        met = [when for when, hit in self.events if begin - LEASE < when < end and stream in hit]
+        met = [when for when, hit, _ in self.events if begin - LEASE < when < end and stream in hit]
         return end - max(met, default=begin)
 
     def check_clients(self):
@@ -109,6 +109,7 @@ class Fleet:
     def summary(self, requests):
         waits = [(client.stream, begin, end) for client in self.clients for begin, end in client.waits]
         self.judged = [self.judged_wait(*wait) for wait in waits]
+        self.list_waits(waits)
         longest = max([end - begin for _, begin, end in waits], default=0)
         counts = {name: sum(server.count(name) for server in self.servers) for name in ("fenced_saves", "forwarded_requests", "claims")}
         self.fenced = counts["fenced_saves"]
@@ -118,6 +119,13 @@ class Fleet:
                 f"{repeated} requests sent again; {len(waits)} waits, the longest {max(self.judged, default=0):.1f} s after the last disturbance "
                 f"of its stream (the longest request {longest:.1f} s); {self.fenced} late saves refused, {counts['forwarded_requests']} requests sent on, "
                 f"{counts['claims']} claims; {self.ahead} streams ahead of their client; 0 lost, 0 twice, norm layers equal to the byte")
+
+    def list_waits(self, waits):
+        """For a person who looks for the cause of a long one: disturbances and waits in the order of time."""
+        lines = [(when, f"disturbs {len(hit)} streams: {what}") for when, hit, what in self.events]
+        lines += [(begin, f"{stream} waits for {end - begin:.2f} s, judged {judged:.2f} s")
+                  for (stream, begin, end), judged in zip(waits, self.judged)]
+        (self.folder / "waits.log").write_text("".join(f"{when:.2f} {line}\n" for when, line in sorted(lines)))
 
     def check_waits(self, said):
         if self.count < SHORT:
@@ -155,7 +163,7 @@ def kills(fleet):
                 fleet.rest(0.2)
             free = [server for server in fleet.servers if not server.stopped and server.is_ready()]
         server = fleet.draw.choice(free)
-        fleet.note(server)
+        fleet.note(server, "kill" if i % 2 else "stop")
         if i % 2 == 0:  # a stop first, which is what a fence is for
             server.stop()
             busy.append((time.monotonic() + stop_seconds, server))

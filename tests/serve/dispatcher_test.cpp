@@ -126,6 +126,28 @@ TEST(Dispatcher, TooManyWaitingTasksAreRefused) {
   EXPECT_EQ(done, 4);
 }
 
+TEST(Dispatcher, ANextStepRunsAtOnceUnlessItsKeyIsBusy) {
+  Dispatcher dispatcher(one_worker());
+  std::string order;
+  Gate gate(dispatcher);
+  const auto read = [&](const std::string& key) {
+    return [&, key] {
+      order += "read ";
+      dispatcher.run_next(key, [&, key] { order += key + " "; });
+    };
+  };
+  dispatcher.post("b", [&] { order += "first "; });
+  dispatcher.post("1", read("a"));
+  dispatcher.post("b", [&] { order += "second "; });
+  dispatcher.post("2", read("b"));
+  dispatcher.post("3", read("c"));
+
+  gate.open();
+  dispatcher.finish();
+
+  EXPECT_EQ(order, "first read a read read c second b ");
+}
+
 TEST(Dispatcher, AfterItHasFinishedNothingIsTaken) {
   Dispatcher dispatcher(one_worker());
   dispatcher.finish();

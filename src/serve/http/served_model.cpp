@@ -44,8 +44,9 @@ bool gains_from_batches(const Adapter& adapter) {
   const at::Tensor image =
       at::zeros({1, adapter.model().channels(), 32, 32},
                 state.affine.options().dtype(at::kByte).requires_grad(false));
-  return adapter.model().gains_from_lanes(
-      {image, state, adapter.method().prediction_stats()});
+  return PublishedNetwork::can_publish(adapter) &&
+         adapter.model().gains_from_lanes(
+             {image, state, adapter.method().prediction_stats()});
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ HttpResponse to_http(InferResponse response) {
 }  // namespace
 
 // In two steps, for the name of the stream may stand in the JSON: any worker
-// reads the request, then it waits for its turn in the stream. Images are
+// reads the request, and goes on with it if it is the stream's turn. Images are
 // decoded in the turn: those that wait take no more memory than they came with.
 void Service::infer(const CallPointer& call,
                     const std::string& stream_in_path) {
@@ -117,8 +117,8 @@ void Service::read_infer(const CallPointer& call,
 }
 
 void Service::post_infer(const CallPointer& call) {
-  dispatcher_.post_next(queue_of(*call->model, call->infer.stream),
-                        [this, call] { run_infer(call); });
+  dispatcher_.run_next(queue_of(*call->model, call->infer.stream),
+                       [this, call] { run_infer(call); });
 }
 
 void Service::run_infer(const CallPointer& call) {

@@ -35,18 +35,34 @@ Dispatcher::~Dispatcher() {
     worker.join();
 }
 
+// A worker is woken once it can have the lock.
 void Dispatcher::post(const std::string& key, Task task) {
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
   if (finishing_)
     throw RequestError(HttpStatus::kUnavailable, "server", "is shutting down");
   if (waiting_ >= options_.max_waiting || is_full(key)) refuse_as_too_many();
-  enqueue(key, std::move(task));
+  const bool is_ready = enqueue(key, std::move(task));
+  lock.unlock();
+  if (is_ready) has_task_.notify_one();
 }
 
 void Dispatcher::post_next(const std::string& key, Task task) {
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
   if (is_full(key)) refuse_as_too_many();
-  enqueue(key, std::move(task));
+  const bool is_ready = enqueue(key, std::move(task));
+  lock.unlock();
+  if (is_ready) has_task_.notify_one();
+}
+
+void Dispatcher::run_next(const std::string& key, Task task) {
+  Lock lock(mutex_);
+  Queue& queue = queues_[key];
+  if (!queue.running && queue.tasks.empty())
+    return run(key, std::move(task), lock);
+  if (is_full(key)) refuse_as_too_many();
+  if (!enqueue(key, std::move(task))) return;
+  lock.unlock();
+  has_task_.notify_one();
 }
 
 bool Dispatcher::is_full(const std::string& key) const {
@@ -56,13 +72,14 @@ bool Dispatcher::is_full(const std::string& key) const {
              options_.max_waiting_of_one;
 }
 
-void Dispatcher::enqueue(const std::string& key, Task task) {
+// Whether a worker may begin with it.
+bool Dispatcher::enqueue(const std::string& key, Task task) {
   Queue& queue = queues_[key];
   queue.tasks.push_back(std::move(task));
   ++waiting_;
-  if (queue.running || queue.tasks.size() > 1) return;
+  if (queue.running || queue.tasks.size() > 1) return false;
   turns_.push_back(key);
-  has_task_.notify_one();
+  return true;
 }
 
 void Dispatcher::post_follow_up(const std::string& key, Task task) {

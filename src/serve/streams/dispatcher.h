@@ -45,6 +45,10 @@ class Dispatcher {
   // wait under its key.
   void post_next(const std::string& key, Task task);
 
+  // The same from inside of a task: runs at once, as its last step, where
+  // nothing waits or runs under the key, so that no other worker has to wake.
+  void run_next(const std::string& key, Task task);
+
   // Of two follow-ups under one key the later one counts.
   void post_follow_up(const std::string& key, Task task);
 
@@ -61,7 +65,7 @@ class Dispatcher {
   };
 
   bool is_full(const std::string& key) const;
-  void enqueue(const std::string& key, Task task);
+  bool enqueue(const std::string& key, Task task);
   void work();
   bool run_one(std::unique_lock<std::mutex>& lock);
   void run(const std::string& key, Task task,

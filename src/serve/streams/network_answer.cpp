@@ -17,16 +17,17 @@ void append(const at::Tensor& values, std::vector<Number>& to) {
   to.insert(to.end(), begin, begin + plain.numel());
 }
 
-StreamAnswer not_screened(const at::Tensor& logits, int64_t updates) {
+}  // namespace
+
+StreamAnswer not_screened(const at::Tensor& logits,
+                          const Prediction& prediction, int64_t updates) {
   StreamAnswer answer;
-  append_answer(logits, classify(logits), answer);
+  append_answer(logits, prediction, answer);
   answer.verdicts.assign(static_cast<size_t>(logits.size(0)),
                          Verdict::kNotScreened);
   answer.updates = updates;
   return answer;
 }
-
-}  // namespace
 
 void append_answer(const at::Tensor& logits, const Prediction& prediction,
                    StreamAnswer& answer) {
@@ -39,8 +40,8 @@ void append_answer(const at::Tensor& logits, const Prediction& prediction,
 StreamAnswer answer_with(const Adapter& adapter, const at::Tensor& images) {
   const at::Device device = adapter.executor().device();
   const DeviceWork at_work(device);
-  return not_screened(adapter.method().predict(images.to(device)),
-                      adapter.updates());
+  const at::Tensor logits = adapter.method().predict(images.to(device));
+  return not_screened(logits, classify(logits), adapter.updates());
 }
 
 PublishedNetwork::PublishedNetwork(const Adapter& adapter)
@@ -72,7 +73,7 @@ StreamAnswer PublishedNetwork::answer(const at::Tensor& images) const {
       executor_
           .forward(images.to(executor_.device()), state_, NormStats::running())
           .logits;
-  return not_screened(logits, updates_);
+  return not_screened(logits, classify(logits), updates_);
 }
 
 }  // namespace sotta

@@ -15,6 +15,10 @@ namespace sotta {
 void append_answer(const at::Tensor& logits, const Prediction& prediction,
                    StreamAnswer& answer);
 
+// An answer that nothing is learnt from, by a network after so many updates.
+StreamAnswer not_screened(const at::Tensor& logits,
+                          const Prediction& prediction, int64_t updates);
+
 // What an adapter's network says now of images on the CPU, learning nothing.
 // Does not look at their size.
 StreamAnswer answer_with(const Adapter& adapter, const at::Tensor& images);

@@ -164,11 +164,12 @@ auto ServedStream::all_or_nothing(const Work& work) {
 
 // Processes the next request. Nothing has changed if it throws.
 StreamAnswer ServedStream::take(const StreamRequest& request) {
-  const at::Tensor images = request.images.to(device_of(*adapter_));
+  const at::Tensor& images = request.images;
   const bool learns = request.adapt && !frozen_;
   const auto compute = [&] {
     if (request.reset) adapter_->reset();
-    StreamAnswer answer = learns ? observe(images) : predict(images);
+    StreamAnswer answer =
+        learns ? observe(images.to(device_of(*adapter_))) : predict(images);
     answer.seq = next_seq_;
     answer.guard = guard_;
     answers_.add(answer);
@@ -205,18 +206,19 @@ StreamAnswer ServedStream::observe(const at::Tensor& images) {
   return answer;
 }
 
-// What the network says of them; learns nothing.
+// What the network says of images of the host; learns nothing.
 StreamAnswer ServedStream::predict(const at::Tensor& images) const {
-  StreamAnswer answer;
-  const auto pass = [&] { answer = answer_with(*adapter_, images); };
-  options_.batch ? options_.batch->predict(*adapter_, images, pass) : pass();
-  return answer;
+  if (options_.batch)
+    if (const auto batched = options_.batch->predict(*adapter_, images))
+      return not_screened(batched->logits, batched->prediction,
+                          adapter_->updates());
+  return answer_with(*adapter_, images);
 }
 
 Observation ServedStream::observe_part(const at::Tensor& images) {
   Observation seen;
   const auto pass = [&] { seen = adapter_->observe(images); };
-  options_.batch ? options_.batch->predict(*adapter_, images, pass) : pass();
+  options_.batch ? options_.batch->observe(*adapter_, images, pass) : pass();
   return seen;
 }
 

@@ -126,7 +126,21 @@ TEST(Dispatcher, TooManyWaitingTasksAreRefused) {
   EXPECT_EQ(done, 4);
 }
 
-TEST(Dispatcher, ANextStepRunsAtOnceUnlessItsKeyIsBusy) {
+TEST(Dispatcher, ANextStepRunsAtOnceWhereNothingWaits) {
+  Dispatcher dispatcher(one_worker());
+  std::string order;
+  dispatcher.post("1", [&] {
+    order += "read ";
+    dispatcher.run_next("a", [&] { order += "a "; });
+    order += "end ";
+  });
+
+  dispatcher.finish();
+
+  EXPECT_EQ(order, "read a end ");
+}
+
+TEST(Dispatcher, ANextStepWaitsForItsTurnWhereOthersWait) {
   Dispatcher dispatcher(one_worker());
   std::string order;
   Gate gate(dispatcher);
@@ -145,7 +159,7 @@ TEST(Dispatcher, ANextStepRunsAtOnceUnlessItsKeyIsBusy) {
   gate.open();
   dispatcher.finish();
 
-  EXPECT_EQ(order, "first read a read read c second b ");
+  EXPECT_EQ(order, "first read read read second a c b ");
 }
 
 TEST(Dispatcher, AfterItHasFinishedNothingIsTaken) {

@@ -54,11 +54,17 @@ void Dispatcher::post_next(const std::string& key, Task task) {
   if (is_ready) has_task_.notify_one();
 }
 
+// Not before others that wait for a worker: a key with many tasks would keep
+// those of other keys waiting.
 void Dispatcher::run_next(const std::string& key, Task task) {
   Lock lock(mutex_);
-  Queue& queue = queues_[key];
-  if (!queue.running && queue.tasks.empty())
+  const auto found = queues_.find(key);
+  const bool is_busy = found != queues_.end() &&
+                       (found->second.running || !found->second.tasks.empty());
+  if (turns_.empty() && !is_busy) {
+    queues_[key];
     return run(key, std::move(task), lock);
+  }
   if (is_full(key)) refuse_as_too_many();
   if (!enqueue(key, std::move(task))) return;
   lock.unlock();

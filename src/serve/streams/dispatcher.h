@@ -45,8 +45,9 @@ class Dispatcher {
   // wait under its key.
   void post_next(const std::string& key, Task task);
 
-  // The same from inside of a task: runs at once, as its last step, where
-  // nothing waits or runs under the key, so that no other worker has to wake.
+  // The same from inside of a task, as its last step: runs at once where
+  // nothing waits for a worker and nothing runs under the key, so that no other
+  // worker has to wake.
   void run_next(const std::string& key, Task task);
 
   // Of two follow-ups under one key the later one counts.

@@ -1,5 +1,6 @@
 #include "serve/streams/state_store.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <ATen/ops/full.h>
@@ -138,6 +139,79 @@ TEST(StreamFolder, SaysWhatItKnowsOfEachSnapshot) {
   EXPECT_EQ(described[1].next_seq, 2);
   EXPECT_EQ(described[1].updates, 2);
   EXPECT_GT(described[1].saved_ms.value_or(0), 0);
+}
+
+// A state with so many answers that they have a file of their own.
+StreamState state_with_answers(int64_t next_seq) {
+  StreamState state = state_of(next_seq);
+  for (int64_t seq = 0; seq < next_seq; ++seq) {
+    StreamAnswer answer;
+    answer.seq = seq;
+    answer.classes = 1;
+    answer.logits.assign(100, static_cast<float>(seq));
+    answer.labels.assign(100, 0);
+    answer.confidences.assign(100, 1);
+    answer.verdicts.assign(100, Verdict::kAdmitted);
+    state.answers.add(answer);
+  }
+  return state;
+}
+
+std::vector<std::string> answer_files(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".answers")
+      names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(StreamFolder, ManyAnswersAreAppendedToAFileAndComeBackWithTheSnapshot) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  StreamState state = state_with_answers(20);
+  folder.save(state);
+  const StreamState more = state_with_answers(21);
+  state.answers.add(*more.answers.find(20));
+  state.next_seq = 21;
+  folder.save(state);
+
+  EXPECT_EQ(answer_files(root / "s"),
+            std::vector<std::string>{"0000000001.answers"});
+  EXPECT_LT(std::filesystem::file_size(root / "s/0000000002.safetensors"),
+            StreamFolder::kMostAnswersInSnapshot);
+  const auto loaded = StreamFolder(root / "s").load();
+  EXPECT_TRUE(loaded->damaged.empty());
+  EXPECT_EQ(loaded->state.answers.pack(), state.answers.pack());
+}
+
+TEST(StreamFolder, TheSnapshotBeforeFindsItsOwnAnswers) {
+  const TempDir root;
+  for (const int64_t seq : {20, 21, 22, 23})  // as after four restarts
+    StreamFolder(root / "s").save(state_with_answers(seq));
+  root.write("s/0000000004.safetensors", "damaged");
+
+  const auto loaded = StreamFolder(root / "s").load();
+
+  EXPECT_EQ(
+      answer_files(root / "s"),
+      (std::vector<std::string>{"0000000003.answers", "0000000004.answers"}));
+  EXPECT_EQ(loaded->state.next_seq, 22);
+  EXPECT_EQ(loaded->state.answers.pack(),
+            state_with_answers(22).answers.pack());
+}
+
+TEST(StreamFolder, AnswersThatAreDamagedAreSaidToBe) {
+  const TempDir root;
+  StreamFolder(root / "s").save(state_with_answers(20));
+  root.write("s/0000000001.answers", "damaged");
+
+  const auto loaded = StreamFolder(root / "s").load();
+
+  EXPECT_EQ(loaded->state.next_seq, 20);
+  EXPECT_EQ(loaded->state.answers.size(), 0u);
+  ASSERT_EQ(loaded->damaged.size(), 1u);
+  EXPECT_NE(loaded->damaged[0].find("answers are lost"), std::string::npos);
 }
 
 TEST(StreamFolder, ASnapshotCutAnywhereIsPutAsideForTheOneBefore) {

@@ -96,8 +96,9 @@ class Run:
             lost = self.answered[stream] - todo[stream]
             expect(self.durability == "window" or lost <= 0, f"stream {stream}: {lost} answered requests are lost")
             self.repeated += max(lost, 0)
-            if todo[stream] > 0:  # one that is there already is answered again
-                self.compare(stream, todo[stream] - 1, *infer(client, stream, todo[stream] - 1))
+            if todo[stream] > 0:  # those that are there already are answered again
+                for seq in todo[stream] - 1, self.draw.randrange(todo[stream]):
+                    self.compare(stream, seq, *infer(client, stream, seq))
         while any(seq < REQUESTS for seq in todo.values()):
             stream = self.draw.choice([stream for stream in STREAMS if todo[stream] < REQUESTS])
             self.compare(stream, todo[stream], *infer(client, stream, todo[stream]))

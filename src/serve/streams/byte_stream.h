@@ -32,6 +32,7 @@ class ByteWriter {
   }
 
   const std::string& bytes() const { return bytes_; }
+  std::string take() { return std::move(bytes_); }
 
  private:
   void append(const void* data, size_t size) {

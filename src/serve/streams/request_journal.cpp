@@ -2,8 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -11,11 +9,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "sotta/core/error.h"
-
 #include "core/atomic_file.h"
 #include "core/output_place.h"
 #include "serve/streams/journal_record.h"
+#include "serve/streams/whole_file.h"
 
 namespace sotta {
 namespace {
@@ -64,23 +61,8 @@ void RequestJournal::append(const StreamRequest& request) {
     fail_to_write(file_, errno);
 }
 
-namespace {
-
-// Nothing of a file that is not there. One that is and cannot be read is not an
-// empty one.
-std::string read_whole(const std::filesystem::path& file) try {
-  std::ifstream in(file, std::ios::binary);
-  if (!in.is_open() && std::filesystem::exists(file))
-    fail(ErrorKind::kIo, file.string(), "cannot be opened");
-  return {std::istreambuf_iterator<char>(in), {}};
-} catch (const std::ios_base::failure&) {
-  fail(ErrorKind::kIo, file.string(), "cannot be read");
-}
-
-}  // namespace
-
 JournalContent read_journal(const std::filesystem::path& file) {
-  const JournalRecords records = parse_records(read_whole(file));
+  const JournalRecords records = parse_records(read_whole_file(file));
   JournalContent content;
   for (const JournalRecord& record : records.whole)
     content.requests.push_back(to_request(record));

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSnapshot = ".safetensors";
 constexpr const char* kJournal = ".journal";
+constexpr const char* kAnswers = ".answers";
 constexpr const char* kDamaged = ".damaged";
 constexpr const char* kRemoved = ".removed-";  // no stream's name
 constexpr size_t kDigits = 10;
@@ -58,10 +59,12 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-std::vector<int64_t> journals_among(const std::vector<std::string>& names) {
+// Of the files of this ending, the lowest first.
+std::vector<int64_t> numbers_among(const std::vector<std::string>& names,
+                                   const char* ending) {
   std::vector<int64_t> numbers;
   for (const std::string& name : names)
-    if (const int64_t number = number_of(name, kJournal))
+    if (const int64_t number = number_of(name, ending))
       numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -114,7 +117,8 @@ int64_t StreamFolder::save(const StreamState& state, bool keep) {
   for (const std::string& name : names)  // never a number again
     last = std::max(last, number_of(name, kDamaged));
   const SnapshotEntry entry{last + 1, keep};
-  const TensorFile file = to_tensor_file(state);
+  const bool apart = save_answers(state.answers, entry.number);
+  const TensorFile file = to_tensor_file(state, /*with_answers=*/!apart);
   write_safetensors(file_of(entry), file);
   const SnapshotEntry* plain = newest_plain(all);
   const auto before = plain ? summary(*plain) : std::nullopt;
@@ -122,11 +126,37 @@ int64_t StreamFolder::save(const StreamState& state, bool keep) {
       before && before->adapter == summary_of(file, stream_).adapter;
   for (const SnapshotEntry& old : add_snapshot(entry, repeats, {}, all))
     fs::remove(file_of(old));
-  const int64_t oldest_of_two = all[all.size() < 2 ? 0 : all.size() - 2].number;
-  for (const int64_t number : journals_among(names))
-    if (number < oldest_of_two) fs::remove(journal_of(number));
+  remove_before(all[all.size() < 2 ? 0 : all.size() - 2].number, names);
   if (quota_) quota_->measure(path_);
   return last + 1;
+}
+
+// Whether they are in a file of their own, of which as much has reached the
+// disk as the snapshot is going to count on.
+bool StreamFolder::save_answers(const AnswerLog& answers, int64_t number) {
+  std::unique_ptr<AnswerFile> before = std::move(answers_);
+  if (answers.packed_bytes() <= kMostAnswersInSnapshot) return false;
+  if (before && before->continues_with(answers)) {
+    before->append(answers);
+    answers_ = std::move(before);
+  } else {
+    answers_ = std::make_unique<AnswerFile>(path_ / file_name(number, kAnswers),
+                                            answers);
+  }
+  return true;
+}
+
+// Those of the newest file up to the snapshot's number. What is wrong with
+// them; empty if nothing is.
+std::string StreamFolder::load_answers(int64_t number,
+                                       StreamState& state) const {
+  std::string file = file_name(number, kAnswers);
+  for (const int64_t found : numbers_among(names_in(path_), kAnswers))
+    if (found <= number) file = file_name(found, kAnswers);
+  state.answers = read_answers(path_ / file, state.next_seq);
+  return state.answers.end() == *state.answers_end
+             ? ""
+             : (path_ / file).string() + ": is damaged, answers are lost";
 }
 
 // The header of a snapshot; nothing if it cannot be read.
@@ -138,6 +168,17 @@ std::optional<StateSummary> StreamFolder::summary(
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+// Journals and answers that no snapshot from this one on counts on.
+void StreamFolder::remove_before(int64_t snapshot,
+                                 const std::vector<std::string>& names) const {
+  for (const int64_t number : numbers_among(names, kJournal))
+    if (number < snapshot) fs::remove(journal_of(number));
+  const auto answers = numbers_among(names, kAnswers);
+  for (size_t i = 1; i < answers.size(); ++i)
+    if (answers[i] <= snapshot)
+      fs::remove(path_ / file_name(answers[i - 1], kAnswers));
 }
 
 std::vector<SnapshotEntry> StreamFolder::snapshots() const {
@@ -187,12 +228,17 @@ void StreamFolder::set_aside(const SnapshotEntry& entry) const {
 }
 
 std::optional<StreamFolder::Loaded> StreamFolder::load() {
-  return forgotten_ ? std::nullopt : load_newest();
+  if (forgotten_) return std::nullopt;
+  auto loaded = load_newest();
+  if (!loaded || !loaded->state.answers_end) return loaded;
+  const std::string lost = load_answers(loaded->number, loaded->state);
+  if (!lost.empty()) loaded->damaged.push_back(lost);
+  return loaded;
 }
 
 StreamFolder::Journalled StreamFolder::requests_since(int64_t number) const {
   Journalled since;
-  for (const int64_t journal : journals_among(names_in(path_))) {
+  for (const int64_t journal : numbers_among(names_in(path_), kJournal)) {
     if (journal < number) continue;
     JournalContent content = read_journal(journal_of(journal));
     if (content.damaged) since.damaged.push_back(journal);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "serve/streams/answer_file.h"
 #include "serve/streams/disk_quota.h"
 #include "serve/streams/request_journal.h"
 #include "serve/streams/snapshot_storage.h"
@@ -29,6 +30,8 @@ std::optional<std::string> unescape_name(const std::string& escaped);
 //   0000000007-kept.safetensors   snapshot 7, asked for
 //   0000000009-left.safetensors   snapshot 9, left by a rollback or a reset
 //   0000000012.journal            requests since snapshot 12
+//   0000000003.answers            stored answers of snapshots from 3 on, where
+//                                 they are many
 //   0000000011.damaged            was snapshot 11
 //   0000000012.journal.damaged    was the journal since snapshot 12
 class StreamFolder : public SnapshotStorage {
@@ -44,6 +47,10 @@ class StreamFolder : public SnapshotStorage {
 
   // Then removes older ones: SnapshotRetention says which.
   int64_t save(const StreamState& state, bool keep = false) override;
+
+  // Stored answers of more bytes are not part of each snapshot, but appended to
+  // a file of their own.
+  static constexpr size_t kMostAnswersInSnapshot = 4 << 10;
 
   std::optional<Loaded> load() override;
   void forget_saved() override { forgotten_ = true; }
@@ -64,13 +71,18 @@ class StreamFolder : public SnapshotStorage {
  private:
   std::filesystem::path file_of(const SnapshotEntry& entry) const;
   std::filesystem::path journal_of(int64_t number) const;
+  bool save_answers(const AnswerLog& answers, int64_t number);
+  std::string load_answers(int64_t number, StreamState& state) const;
   std::optional<StateSummary> summary(const SnapshotEntry& entry) const;
+  void remove_before(int64_t snapshot,
+                     const std::vector<std::string>& names) const;
   StreamState read_snapshot(const SnapshotEntry& entry) const override;
   void set_aside(const SnapshotEntry& entry) const override;
 
   std::filesystem::path path_;
   std::string stream_;
   std::shared_ptr<DiskQuota> quota_;
+  std::unique_ptr<AnswerFile> answers_;  // that this process appends to
   bool forgotten_ = false;
 };
 

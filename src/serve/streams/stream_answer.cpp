@@ -1,6 +1,7 @@
 #include "serve/streams/stream_answer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <tuple>
 #include <utility>
 
@@ -64,34 +65,51 @@ size_t packed_size(const StreamAnswer& answer) {
          answer.guard.size();
 }
 
+template <class Answers>
+auto first_from(const Answers& answers, int64_t seq) {
+  return std::lower_bound(
+      answers.begin(), answers.end(), seq,
+      [](const auto& one, int64_t wanted) { return one->seq < wanted; });
+}
+
 }  // namespace
 
 bool operator==(const StreamAnswer& one, const StreamAnswer& other) {
   return fields(one) == fields(other);
 }
 
+uint64_t AnswerLog::new_history() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 void AnswerLog::add(StreamAnswer answer) {
   held_ += packed_size(answer);
-  answers_.push_back(std::move(answer));
+  answers_.push_back(std::make_shared<const StreamAnswer>(std::move(answer)));
   while (answers_.size() > most_ || (held_ > bytes_ && answers_.size() > 1)) {
-    held_ -= packed_size(answers_.front());
+    held_ -= packed_size(*answers_.front());
     answers_.pop_front();
   }
 }
 
-const StreamAnswer* AnswerLog::find(int64_t seq) const {
-  const auto found = std::lower_bound(
-      answers_.begin(), answers_.end(), seq,
-      [](const StreamAnswer& one, int64_t wanted) { return one.seq < wanted; });
-  return found == answers_.end() || found->seq != seq ? nullptr : &*found;
+void AnswerLog::add_all(const AnswerLog& others, int64_t end) {
+  for (const auto& answer : others.answers_)
+    if (answer->seq < end) add(*answer);
 }
 
-std::string AnswerLog::pack() const {
+const StreamAnswer* AnswerLog::find(int64_t seq) const {
+  const auto found = first_from(answers_, seq);
+  return found == answers_.end() || (*found)->seq != seq ? nullptr
+                                                         : found->get();
+}
+
+std::string AnswerLog::pack(int64_t from) const {
+  const auto first = first_from(answers_, from);
   ByteWriter writer;
-  writer.number<uint64_t>(answers_.size());
-  for (const StreamAnswer& answer : answers_)
-    write(answer, writer);
-  return writer.bytes();
+  writer.number<uint64_t>(static_cast<uint64_t>(answers_.end() - first));
+  for (auto answer = first; answer != answers_.end(); ++answer)
+    write(**answer, writer);
+  return writer.take();
 }
 
 void AnswerLog::parse(const std::string& packed) {
@@ -100,7 +118,7 @@ void AnswerLog::parse(const std::string& packed) {
   const auto count = reader.number<uint64_t>();
   for (uint64_t i = 0; i < count; ++i) {
     StreamAnswer answer = read(reader);
-    if (!parsed.answers_.empty() && parsed.answers_.back().seq >= answer.seq)
+    if (!parsed.answers_.empty() && parsed.answers_.back()->seq >= answer.seq)
       fail(ErrorKind::kBadFormat, kSubject, "expected answers in their order");
     parsed.add(std::move(answer));
   }

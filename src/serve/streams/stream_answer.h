@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,20 +53,37 @@ class AnswerLog {
 
   void add(StreamAnswer answer);
 
+  // Those of another log to requests before `end`, which are later ones.
+  void add_all(const AnswerLog& others, int64_t end);
+
   // None if it has been forgotten, or was never there.
   const StreamAnswer* find(int64_t seq) const;
 
   size_t size() const { return answers_.size(); }
 
-  // To bytes and back; parse() replaces what is kept. Throws
-  // Error(kBadFormat) for bytes that pack() does not write.
-  std::string pack() const;
+  // One more than the last answer's seq; 0 if there is none.
+  int64_t end() const {
+    return answers_.empty() ? 0 : answers_.back()->seq + 1;
+  }
+
+  // To bytes and back, those from a seq on; parse() replaces what is kept.
+  // Throws Error(kBadFormat) for bytes that pack() does not write.
+  std::string pack(int64_t from = 0) const;
   void parse(const std::string& packed);
+  size_t packed_bytes() const { return sizeof(uint64_t) + held_; }
+
+  // The same for a log and its copies before and after answers are added to
+  // one of them; another for each that was made or parsed.
+  uint64_t history() const { return history_; }
 
  private:
+  static uint64_t new_history();
+
   size_t most_, bytes_;
-  size_t held_ = 0;  // bytes that pack() would write
-  std::deque<StreamAnswer> answers_;
+  size_t held_ = 0;  // bytes of all answers, packed
+  uint64_t history_ = new_history();
+  // Shared by the copies that are saved, as they never change.
+  std::deque<std::shared_ptr<const StreamAnswer>> answers_;
 };
 
 }  // namespace sotta

@@ -16,6 +16,7 @@ constexpr const char* kFormat = "sotta stream 1";
 constexpr const char* kAnswers = "serve.answers";  // no adapter's name
 constexpr const char* kChecksum = "checksum";
 constexpr const char* kAdapter = "adapter";  // the checksum of its state
+constexpr const char* kAnswersEnd = "answers_end";
 
 Array to_array(const std::string& bytes) {
   auto [array, writable] =
@@ -88,11 +89,12 @@ class Metadata {
 
 }  // namespace
 
-TensorFile to_tensor_file(const StreamState& state) {
+TensorFile to_tensor_file(const StreamState& state, bool with_answers) {
   TensorFile file;
   for (const auto& [name, tensor] : state.adapter.tensors)
     file.tensors[name] = sotta::to_array(tensor);
-  file.tensors[kAnswers] = to_array(state.answers.pack());
+  file.tensors[kAnswers] =
+      to_array(with_answers ? state.answers.pack() : AnswerLog().pack());
   file.metadata = {{"format", kFormat},
                    {"identity", state.identity},
                    {"method", state.adapter.method},
@@ -107,6 +109,8 @@ TensorFile to_tensor_file(const StreamState& state) {
     file.metadata["updates"] = std::to_string(progress->updates);
     file.metadata["pending"] = std::to_string(progress->pending);
   }
+  if (!with_answers)
+    file.metadata[kAnswersEnd] = std::to_string(state.answers.end());
   file.metadata[kChecksum] = checksum_of(file);
   return file;
 }
@@ -129,6 +133,8 @@ StateSummary summary_of(const TensorFile& file, const std::string& subject) {
     summary.progress = {metadata.number("images"), metadata.number("updates"),
                         metadata.number("pending")};
   if (metadata.has(kAdapter)) summary.adapter = metadata.text(kAdapter);
+  if (metadata.has(kAnswersEnd))
+    summary.answers_end = metadata.number(kAnswersEnd);
   return summary;
 }
 
@@ -148,6 +154,7 @@ StreamState to_stream_state(const TensorFile& file,
   state.guard_trips = summary.guard_trips;
   state.skipped = summary.skipped;
   state.progress = summary.progress;
+  state.answers_end = summary.answers_end;
   for (const auto& [name, array] : file.tensors) {
     if (name != kAnswers) {
       state.adapter.tensors[name] = to_tensor(array).clone();

@@ -33,13 +33,17 @@ struct StreamState {
   int64_t skipped = 0;  // see StreamStatus
 
   AnswerLog answers;
+
+  // StateSummary's, where it was read without answers.
+  std::optional<int64_t> answers_end;
   std::optional<StreamProgress> progress;  // earlier versions saved none
 };
 
 // To a safetensors file and back, see docs/serve.md. A checksum over names,
 // numbers and metadata tells damage: reading throws Error(kBadFormat) naming
 // `subject` for anything but what to_tensor_file() has made.
-TensorFile to_tensor_file(const StreamState& state);
+// Without answers only where they end is in it, as they are elsewhere then.
+TensorFile to_tensor_file(const StreamState& state, bool with_answers = true);
 StreamState to_stream_state(const TensorFile& file, const std::string& subject);
 
 // What the metadata of such a file tells without a look at its tensors. The
@@ -53,6 +57,10 @@ struct StateSummary {
   // A checksum of the adapter's state alone: equal where nothing was learnt in
   // between. Empty in files of earlier versions.
   std::string adapter;
+
+  // Where the answers end (AnswerLog::end()) that are not in the file; none: it
+  // holds them.
+  std::optional<int64_t> answers_end;
 };
 // Throws as to_stream_state() does.
 StateSummary summary_of(const TensorFile& file, const std::string& subject);

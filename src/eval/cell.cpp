@@ -70,6 +70,11 @@ OptionMap all_options(const Cell& cell, const CellFacts& facts) {
 
 }  // namespace
 
+std::string corruption_name(const Cell& cell) {
+  return cell.stream.corruptions == "all" ? kCorruptionSequence
+                                          : cell.stream.corruptions;
+}
+
 std::vector<std::string> cell_option_names(const Cell& cell, int64_t classes) {
   std::vector<std::string> names = {kGradientSamples};
   for (const auto& field :
@@ -107,7 +112,7 @@ void set_cell_option(Cell& cell, const std::string& name,
 RunRecord describe(const Cell& cell, const CellFacts& facts) {
   RunRecord record =
       begin_record({"bench", cell.dataset, cell.method, cell.stream.scenario,
-                    cell.stream.corruptions});
+                    corruption_name(cell)});
   record.severity = cell.stream.corruptions.empty() ? 0 : cell.stream.severity;
   record.corruption_source = facts.corruption_source;
   record.model = cell.model.substr(cell.model.find_last_of('/') + 1);

@@ -99,6 +99,7 @@ std::vector<std::string> resolve(const std::string& subject,
 std::vector<std::string> resolve_corruptions(const Grid& grid) {
   auto known = corruption_names();
   known.push_back(kNoCorruption);
+  known.emplace_back(kCorruptionSequence);
   return resolve("corruption", grid.corruptions, common_corruption_names(),
                  known);
 }
@@ -262,8 +263,10 @@ std::vector<Cell> expand(const Grid& grid) {
           cell.model = model_of_seed(grid.model, seed);
           cell.stream.seed = seed;
           cell.stream.scenario = scenario;
-          cell.stream.corruptions =
-              corruption == kNoCorruption ? "" : corruption;
+          cell.stream.corruptions = corruption == kNoCorruption ? ""
+                                    : corruption == kCorruptionSequence
+                                        ? kAll
+                                        : corruption;
           // One set for all scenarios that take one.
           if (!find_scenario(scenario).takes_dataset())
             cell.stream.foreign.clear();

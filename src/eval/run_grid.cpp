@@ -44,7 +44,7 @@ std::string cell_name(const Cell& cell) {
   const StreamOptions& stream = cell.stream;
   return cell.method + (cell.variant.empty() ? "" : " (" + cell.variant + ")") +
          ", " + stream.scenario + ", " +
-         (stream.corruptions.empty() ? "clean" : stream.corruptions) +
+         (stream.corruptions.empty() ? "clean" : corruption_name(cell)) +
          ", seed " + std::to_string(stream.seed);
 }
 

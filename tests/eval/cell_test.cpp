@@ -98,6 +98,18 @@ TEST(Cell, ItsRecordSaysWhatIsRun) {
   EXPECT_EQ(record.options.count("attack"), 0u);
 }
 
+TEST(Cell, ASequenceOfCorruptionsHasANameOfItsOwn) {
+  Cell cell;
+  cell.dataset = "cifar10";
+  cell.method = "tent";
+  cell.stream.corruptions = "all";
+  CellFacts facts;
+  facts.classes = 10;
+  const RunRecord record = describe(cell, facts);
+  EXPECT_EQ(record.corruption, "sequence");
+  EXPECT_EQ(record.severity, 5);
+}
+
 TEST(Cell, SeverityMeansNothingWithoutACorruption) {
   Cell cell = sotta_cell();
   cell.stream.corruptions.clear();

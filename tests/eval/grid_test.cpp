@@ -256,6 +256,15 @@ TEST(Expand, EveryCellHasWhatTheGridSaysOfAll) {
     }
 }
 
+TEST(Expand, ASequenceOfCorruptionsIsOneCell) {
+  Grid grid = small_grid();
+  grid.corruptions = {"sequence"};
+  const auto cells = expand(grid);
+  ASSERT_EQ(cells.size(), 8u);
+  EXPECT_EQ(cells[0].stream.corruptions, "all");
+  EXPECT_EQ(cells[0].stream.domains, "continual");
+}
+
 TEST(Expand, AForeignSetIsForNearAndFarAlone) {
   Grid grid = small_grid();
   grid.rows = {{"", "tent", {}}};

@@ -16,6 +16,7 @@
 #include "sotta/eval/run_grid.h"
 #include "sotta/gpu/device.h"
 #include "sotta/stream/scenario.h"
+#include "sotta/stream/stream_sources.h"
 
 #include "commands.h"
 #include "config_file.h"
@@ -100,7 +101,9 @@ void check_effects(const BenchFlags& flags, const std::vector<Cell>& cells) {
       any([](const Cell& c) { return !c.stream.corruptions.empty(); }), given,
       {"--severity", "--corruption-seed"}, "a corruption");
   require_effect(any([](const Cell& c) {
-                   return takes_photographs(c.stream.corruptions);
+                   const auto names = parse_corruptions(c.stream.corruptions);
+                   return std::any_of(names.begin(), names.end(),
+                                      takes_photographs);
                  }),
                  given, {"--frost-dir"}, "the corruption frost");
   require_effect(any([](const Cell& c) { return !c.stream.foreign.empty(); }),
@@ -121,7 +124,7 @@ Json describe(const Cell& cell) {
   return {{"dataset", cell.dataset},
           {"model", cell.model},
           {"scenario", cell.stream.scenario},
-          {"corruption", cell.stream.corruptions},
+          {"corruption", corruption_name(cell)},
           {"method", cell.method},
           {"variant", cell.variant},
           {"seed", cell.stream.seed}};
@@ -134,13 +137,13 @@ void print_cells(const std::vector<Cell>& cells, bool as_json) {
     return;
   }
   for (const Cell& cell : cells)
-    std::printf(
-        "%s\t%s\t%s\t%s\t%s\tseed %lld\n", cell.dataset.c_str(),
-        cell.stream.scenario.c_str(),
-        cell.stream.corruptions.empty() ? "none"
-                                        : cell.stream.corruptions.c_str(),
-        cell.method.c_str(), cell.variant.empty() ? "-" : cell.variant.c_str(),
-        static_cast<long long>(cell.stream.seed));
+    std::printf("%s\t%s\t%s\t%s\t%s\tseed %lld\n", cell.dataset.c_str(),
+                cell.stream.scenario.c_str(),
+                cell.stream.corruptions.empty() ? "none"
+                                                : corruption_name(cell).c_str(),
+                cell.method.c_str(),
+                cell.variant.empty() ? "-" : cell.variant.c_str(),
+                static_cast<long long>(cell.stream.seed));
 }
 
 double mean(const RowAverage& row) {
@@ -336,7 +339,9 @@ void add_grid_flags(CLI::App& command, BenchFlags& flags) {
   command.add_option("--scenario", grid.scenarios, "names, or all")
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--corruption", grid.corruptions, "names, all or none")
+  command
+      .add_option("--corruption", grid.corruptions,
+                  "names, all, none, or sequence: all in one stream")
       ->delimiter(',')
       ->capture_default_str();
   command.add_option("--seeds", grid.seeds, "numbers with commas between")

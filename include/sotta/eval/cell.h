@@ -13,6 +13,10 @@
 
 namespace sotta {
 
+// What the paper's fifteen corruptions one after another, in one stream, are
+// called where a grid or a record names one corruption.
+constexpr const char* kCorruptionSequence = "sequence";
+
 // One entry of a benchmark: a method with its options on one stream. Every cell
 // is a run of its own: fresh model, fresh method, fresh memory.
 struct Cell {
@@ -28,6 +32,9 @@ struct Cell {
   AttackOptions attack;          // of scenarios with an attacker
   int64_t gradient_samples = 0;  // RunTask::gradient_samples
 };
+
+// The cell's corruption as a grid names it; empty if there is none.
+std::string corruption_name(const Cell& cell);
 
 // The options that set_cell_option() knows for a cell.
 std::vector<std::string> cell_option_names(const Cell& cell, int64_t classes);

@@ -40,8 +40,11 @@ struct Grid {
 
   std::string preset = "clean";
   std::vector<GridRow> rows;
-  std::vector<std::string> scenarios;    // "all" stands for every one
-  std::vector<std::string> corruptions;  // "all": the paper's fifteen; "none"
+  std::vector<std::string> scenarios;  // "all" stands for every one
+
+  // "all": the paper's fifteen, a cell each; kCorruptionSequence: one after
+  // another in one cell, where nothing is reset between them; "none".
+  std::vector<std::string> corruptions;
   std::vector<int64_t> seeds = {0};
 
   // What all cells have in common: the stream's options, of which scenario,

@@ -82,19 +82,21 @@ class Redis:
         except OSError:
             return b""
 
-    def owners(self, streams):
-        """Ports of the servers that hold these streams' leases; nothing for one that nobody holds."""
-        file = socket.create_connection(("127.0.0.1", self.port), 2).makefile("rwb")
-        with file:
-            for stream in streams:
-                key = f"sotta:{{fashion/{escaped(stream)}}}:lease".encode()
-                file.write(b"*3\r\n$4\r\nHGET\r\n$%d\r\n%s\r\n$7\r\naddress\r\n" % (len(key), key))
-            file.flush()
-            found = {}
-            for stream in streams:
-                if int(file.readline()[1:]) >= 0:
-                    found[stream] = int(file.readline().rpartition(b":")[2])
-            return found
+    def held(self, streams, servers):
+        """Those of the streams whose lease is of the process that these servers run now, by their ports."""
+        addresses = {f"http://127.0.0.1:{server.port}": server.port for server in servers}
+        with socket.create_connection(("127.0.0.1", self.port), 2).makefile("rwb") as file:
+            def ask_all(commands):
+                for words in commands:
+                    parts = [word.encode() for word in words]
+                    file.write(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
+                file.flush()
+                return [file.readline().strip() if int(file.readline()[1:]) >= 0 else None for _ in commands]
+
+            registered = ask_all([("GET", f"sotta:server:{{{address}}}") for address in addresses])
+            ports = dict(zip(registered, addresses.values()))
+            owners = ask_all([("HGET", f"sotta:{{fashion/{escaped(stream)}}}:lease", "owner") for stream in streams])
+        return {stream: ports[owner] for stream, owner in zip(streams, owners) if owner and owner in ports}
 
     def info(self, section, field):
         with socket.create_connection(("127.0.0.1", self.port), 2) as connection:

@@ -14,9 +14,10 @@ Redis, HAProxy and the servers are real processes on loopback. WHAT happens COUN
   all        each of them
 
 Every stream's answers and norm layers must be to the byte those of one server that nobody disturbed
-and that got as many of its requests, every image learnt from once, nothing durable lost. A stream goes on within 7 s of the last
-disturbance that it met: one of the server that held its lease, or of any where no server that ran
-did. With a COUNT below 8, as in the tests of a busy machine, that is only said.
+and that got as many of its requests, every image learnt from once, nothing durable lost. A stream
+goes on within 7 s of the last disturbance that it met: one of the process that held its lease, or of
+any where none that runs did (a server that has started again is another process). With a COUNT below
+8, as in the tests of a busy machine, that is only said.
 """
 import pathlib
 import random
@@ -62,9 +63,8 @@ class Fleet:
         names = [client.stream for client in self.clients]
         hit = set(names)
         if server:
-            running = {each.port for each in self.servers if each.process.runs() and not each.stopped}
-            owners = self.redis.owners(names)
-            hit = {name for name in names if owners.get(name) == server.port or owners.get(name) not in running}
+            held = self.redis.held(names, [each for each in self.servers if each.process.runs() and not each.stopped])
+            hit = {name for name in names if held.get(name, server.port) == server.port}
         self.events.append((time.monotonic(), hit, f"{what} {server.port if server else 'all'}"))
 
     def judged_wait(self, stream, begin, end):

@@ -1,0 +1,38 @@
+# Screened SoTTA beside SoTTA on Fashion-MNIST: short streams, half of one of them noise.
+. "$SOTTA_ROOT/tests/cli/expect.sh"
+
+run sotta bench --dataset fashion-mnist --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" \
+  --corruption contrast --scenario benign,noise --method sotta,screened_sotta --limit 512 --seeds 0 --out runs
+if grep -q 'not found' stderr.txt; then
+  echo "skipped: no Fashion-MNIST here"
+  exit 77
+fi
+expect_code 0
+python3 - <<'PYTHON' || give_up 'expected a warm start, and no noise in the memory'
+import json
+runs = {(r['scenario'], r['method']): r for r in map(json.loads, open('runs/records.jsonl'))}
+for scenario in 'benign', 'noise':
+    plain, screened = (runs[scenario, method]['accuracy'] for method in ('sotta', 'screened_sotta'))
+    assert screened > plain + 5, (scenario, plain, screened)
+screened = runs['noise', 'screened_sotta']
+assert screened['admitted_foreign'] < 0.02 * screened['foreign'], screened['admitted_foreign']
+assert screened['admitted'] > 30, screened['admitted']
+PYTHON
+
+# Its parts are switches: without them it is SoTTA, bit for bit.
+run sotta bench --dataset fashion-mnist --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --limit 512 \
+  --corruption contrast --scenario noise --seeds 0 --out off \
+  --variant 'off: screened_sotta screen=false warm_start=false' --method sotta
+expect_code 0
+python3 - <<'PYTHON' || give_up 'expected the same run'
+import json
+a, b = map(json.loads, open('off/records.jsonl'))
+assert a['accuracy'] == b['accuracy'] and a['series'] == b['series'], (a['accuracy'], b['accuracy'])
+PYTHON
+
+for wrong in screen_gap=0 screen_familiarity=2 screen_drift=-1 warm_prior=-1; do
+  run sotta bench --dataset fashion-mnist --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --limit 64 \
+    --corruption contrast --scenario noise --seeds 0 --out wrong --method screened_sotta --set "$wrong"
+  expect_code 2
+  expect_error "${wrong%%=*}"
+done

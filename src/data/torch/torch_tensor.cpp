@@ -13,6 +13,10 @@ constexpr std::string_view kRebuildTensor = "torch._utils._rebuild_tensor";
 constexpr std::string_view kRebuildTensor2 = "torch._utils._rebuild_tensor_v2";
 constexpr std::string_view kRebuildParameter =
     "torch._utils._rebuild_parameter";
+constexpr std::string_view kRebuildParameterWithState =
+    "torch._utils._rebuild_parameter_with_state";
+constexpr std::string_view kRebuildWithAttributes =
+    "torch._tensor._rebuild_from_type_v2";
 
 // Tensors may share a storage, as tied weights do. A hostile file may have
 // thousands of tensors over one large storage; together they may be at most
@@ -24,6 +28,22 @@ constexpr size_t kMostDimensions = 64;
 
 bool calls(const PickleValue& value, std::string_view function) {
   return value.kind == PickleKind::kCall && value.text == function;
+}
+
+// What _rebuild_tensor_v2 is called with: by the pickle itself, or by
+// _rebuild_from_type_v2(function, type, arguments, attributes). Null if it is
+// neither.
+const PickleValue* tensor_arguments(const Pickle& pickle,
+                                    const PickleValue& value) {
+  if (calls(value, kRebuildTensor) || calls(value, kRebuildTensor2))
+    return &pickle.item(value, 0);
+  if (!calls(value, kRebuildWithAttributes)) return nullptr;
+  const PickleValue& outer = pickle.item(value, 0);
+  const bool is_plain = outer.items.size() >= 3 &&
+                        pickle.item(outer, 0).kind == PickleKind::kGlobal &&
+                        pickle.item(outer, 0).text == kRebuildTensor2 &&
+                        pickle.item(outer, 2).kind == PickleKind::kTuple;
+  return is_plain ? &pickle.item(outer, 2) : nullptr;
 }
 
 }  // namespace
@@ -59,7 +79,9 @@ TorchTensors::TorchTensors(const TorchContainer& container, std::string subject)
 
 bool TorchTensors::is_tensor(const PickleValue& value) {
   return calls(value, kRebuildTensor) || calls(value, kRebuildTensor2) ||
-         calls(value, kRebuildParameter);
+         calls(value, kRebuildParameter) ||
+         calls(value, kRebuildParameterWithState) ||
+         calls(value, kRebuildWithAttributes);
 }
 
 void TorchTensors::damaged(const std::string& name,
@@ -101,7 +123,9 @@ void TorchTensors::check(const PickleValue& value,
 
 const PickleValue& TorchTensors::unwrap_parameter(
     const PickleValue& value) const {
-  if (!calls(value, kRebuildParameter)) return value;
+  if (!calls(value, kRebuildParameter) &&
+      !calls(value, kRebuildParameterWithState))
+    return value;
   const PickleValue& arguments = pickle_.item(value, 0);
   return arguments.items.empty() ? arguments : pickle_.item(arguments, 0);
 }
@@ -110,9 +134,9 @@ const PickleValue& TorchTensors::unwrap_parameter(
 // concerns gradients.
 TorchTensors::View TorchTensors::parse_view(const PickleValue& value,
                                             const std::string& name) const {
-  if (!calls(value, kRebuildTensor) && !calls(value, kRebuildTensor2))
-    damaged(name, "expected a tensor inside the parameter");
-  const PickleValue& arguments = pickle_.item(value, 0);
+  const PickleValue* found = tensor_arguments(pickle_, value);
+  if (found == nullptr) damaged(name, "expected a tensor inside the parameter");
+  const PickleValue& arguments = *found;
   if (arguments.items.size() < 4)
     damaged(name, "expected a storage, an offset, a shape and strides");
   const PickleValue& storage = pickle_.item(arguments, 0);

@@ -18,7 +18,7 @@
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
 
-#include "models/torchscript.h"
+#include "models/network_file.h"
 
 namespace sotta::cli {
 namespace {
@@ -120,7 +120,7 @@ void probe_network(const std::filesystem::path& file,
                    const LoadOptions& options) {
   const auto& given = options.normalisation ? options.normalisation
                                             : options.default_normalisation;
-  if (!is_torchscript(file) || !given) return;
+  if (!brings_network(file) || !given) return;
   const Normalisation& normalisation = *given;
   const Child child = start({"sotta", "probe-network",
                              "--mean=" + format_number_list(normalisation.mean),

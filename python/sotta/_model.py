@@ -142,7 +142,7 @@ class Model:
 
     @property
     def engine(self) -> str:
-        """What runs the network: "fused-avx3", "libtorch", "torchscript", ..."""
+        """What runs the network: "fused-avx3", "libtorch", "torchscript", "exported", ..."""
         return self._network.engine
 
     @property
@@ -240,7 +240,7 @@ def _from_archive(tensors: Dict[str, torch.Tensor], text: str) -> Model:
     content = json.loads(text)
     data = {name: tensors[name].numpy().tobytes() for name in ("network", "snapshot")}
     source, setting = Source(**content["source"]), Setting(**content["setting"])
-    if source.form == "torchscript":
+    if source.form != "safetensors":
         source = source._replace(data=data["network"])
     images = tensors.get("source_images")
     if images is not None:
@@ -291,7 +291,8 @@ def load(path: Path, *, method: Union[str, Type[Method], None] = None, guard: st
          std: Optional[Numbers] = None, weights: Any = None,
          source_images: Optional[Images] = None, device: str = "cpu", precision: str = "fp32",
          engine: str = "auto", low_memory: bool = False, **options: Any) -> Model:
-    """A model from a file: what ``Model.save`` wrote, a TorchScript or a safetensors file.
+    """A model from a file: what ``Model.save`` wrote, a TorchScript, a ``.pt2``
+    (``torch.export``) or a safetensors file.
 
     A file of ``Model.save`` says all there is to say and takes no other argument. For the others
     the arguments are those of ``wrap``. TorchScript is a program: load only what you would run.

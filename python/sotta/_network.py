@@ -18,7 +18,7 @@ Numbers = Union[float, Sequence[float]]
 class Source(NamedTuple):
     """What a network can be made from again: for pickle, deepcopy and ``save``."""
 
-    form: str  # "torchscript" or "safetensors"
+    form: str  # "torchscript", "exported" or "safetensors"
     data: Optional[bytes]  # none: the network's own weights() are the file
     mean: List[float]
     std: List[float]
@@ -31,9 +31,12 @@ class Source(NamedTuple):
 def make_network(source: Source, data: bytes) -> _core.Network:
     arguments = _core.NetworkArguments(mean=source.mean, std=source.std, device=source.device,
                                        precision=source.precision, engine=source.engine)
-    make = (_core.network_from_torchscript if source.form == "torchscript"
-            else _core.network_from_safetensors)
-    return make(data, "network", arguments)
+    return MAKERS[source.form](data, "network", arguments)
+
+
+MAKERS = {"torchscript": _core.network_from_torchscript,
+          "exported": _core.network_from_exported,
+          "safetensors": _core.network_from_safetensors}
 
 
 def _numbers(value: Numbers, name: str) -> List[float]:
@@ -207,19 +210,20 @@ def network_of_module(net: nn.Module, example: torch.Tensor, mean: Optional[Numb
 def network_of_file(path: Union[str, "os.PathLike[str]"], mean: Optional[Numbers],
                     std: Optional[Numbers], weights: Any, device: str, precision: str,
                     engine: Dict[str, Any]) -> Tuple[_core.Network, Source]:
-    """A safetensors or TorchScript file as a network."""
+    """A safetensors, TorchScript or torch.export file as a network."""
     file = os.fspath(path)
     normalisation = find_normalisation(None, mean, std, weights)
     given = normalisation or (None, None)
-    if _core.is_torchscript(file):
+    form = _core.network_format(file)
+    if form != "safetensors":
         if normalisation is None:
             raise _no_normalisation(file)
         with open(file, "rb") as stream:
             data = stream.read()
-        source = Source("torchscript", data, *normalisation, device, precision, engine)
+        source = Source(form, data, *normalisation, device, precision, engine)
         arguments = _core.NetworkArguments(mean=source.mean, std=source.std, device=device,
                                            precision=precision, engine=engine)
-        return _core.network_from_torchscript(data, file, arguments), source
+        return MAKERS[form](data, file, arguments), source
     network = _core.open_network(file, _core.NetworkArguments(
         mean=given[0], std=given[1], device=device, precision=precision, engine=engine))
     return network, Source("safetensors", None, network.mean, network.std, device, precision, engine)

@@ -7,7 +7,7 @@
 
 #include "bindings.h"
 #include "data/tensor.h"
-#include "models/torchscript.h"
+#include "models/network_file.h"
 
 namespace sotta::python {
 namespace {
@@ -168,7 +168,7 @@ void write_archive(const std::string& file,
 using Archive = std::pair<std::map<std::string, at::Tensor>, std::string>;
 std::optional<Archive> read_archive(const std::string& file) {
   const LibraryCall call;
-  if (is_torchscript(file)) return std::nullopt;
+  if (brings_network(file)) return std::nullopt;
   const TensorFile content = read_safetensors(file);
   const auto text = content.metadata.find(kModelKey);
   if (text == content.metadata.end()) return std::nullopt;

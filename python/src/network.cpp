@@ -11,6 +11,8 @@
 #include "bindings.h"
 #include "data/tensor.h"
 #include "eval/model_check.h"
+#include "models/exported/exported.h"
+#include "models/network_file.h"
 #include "models/torchscript.h"
 
 namespace sotta::python {
@@ -43,13 +45,14 @@ Network open_file(const std::string& file, const NetworkArguments& arguments) {
   return {open_model(file, options)};
 }
 
-Network from_torchscript(const py::bytes& bytes, const std::string& subject,
-                         const NetworkArguments& arguments) {
+// Of the bytes of a file that brings its own network.
+template <auto parse>
+Network from_graph(const py::bytes& bytes, const std::string& subject,
+                   const NetworkArguments& arguments) {
   const ModelOptions options = options_of(arguments);
   const std::string_view view = bytes;
   const LibraryCall call;
-  return {
-      choose_engine(parse_torchscript(view, options, subject), options.engine)};
+  return {choose_engine(parse(view, options, subject), options.engine)};
 }
 
 Network from_tensors(const std::map<std::string, at::Tensor>& tensors,
@@ -168,16 +171,18 @@ void bind_network(py::module_& core) {
       .def("logits", &source_logits, py::arg("images"),
            "Of the source model, with running statistics.");
   core.def("open_network", &open_file, py::arg("file"), py::arg("arguments"));
-  core.def("network_from_torchscript", &from_torchscript, py::arg("data"),
-           py::arg("subject"), py::arg("arguments"));
+  core.def("network_from_torchscript", &from_graph<parse_torchscript>,
+           py::arg("data"), py::arg("subject"), py::arg("arguments"));
+  core.def("network_from_exported", &from_graph<parse_exported>,
+           py::arg("data"), py::arg("subject"), py::arg("arguments"));
   core.def("network_from_tensors", &from_tensors, py::arg("tensors"),
            py::arg("subject"), py::arg("arguments"));
   core.def("network_from_safetensors", &from_safetensors, py::arg("data"),
            py::arg("subject"), py::arg("arguments"));
   core.def(
-      "is_torchscript",
-      [](const std::string& file) { return is_torchscript(file); },
-      py::arg("file"));
+      "network_format",
+      [](const std::string& file) { return name_of(network_format(file)); },
+      py::arg("file"), "\"safetensors\", \"torchscript\" or \"exported\".");
   core.def("engines", &available_engines,
            "What can run a network in this build and on this machine.");
 }

@@ -36,7 +36,7 @@ namespace {
 }  // namespace
 
 std::vector<std::string> available_engines() {
-  std::vector<std::string> names = {"libtorch", "torchscript"};
+  std::vector<std::string> names = {"libtorch", "torchscript", "exported"};
   for (const auto& engines : {engine::fused_engines(), engine::cuda_engines()})
     names.insert(names.end(), engines.begin(), engines.end());
   return names;

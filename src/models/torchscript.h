@@ -42,7 +42,4 @@ std::unique_ptr<Classifier> parse_torchscript(std::string_view bytes,
                                               const LoadOptions& options,
                                               const std::string& subject);
 
-// Whether a file is a TorchScript archive, by its content.
-bool is_torchscript(const std::filesystem::path& file);
-
 }  // namespace sotta

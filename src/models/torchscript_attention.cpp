@@ -28,29 +28,6 @@ enum Argument : size_t {
   kMask = kArguments  // of the fused one alone
 };
 
-// softmax(Q K^T / sqrt(d)) V per head, Q, K and V being linear in their inputs
-// [N, tokens, width]; then a linear layer.
-at::Tensor attend(const torch::jit::Stack& stack) {
-  const auto tensor = [&](Argument which) {
-    return torch::jit::peek(stack, which, kArguments).toTensor();
-  };
-  const int64_t heads = torch::jit::peek(stack, kHeads, kArguments).toInt();
-  const auto weights = tensor(kWeight).chunk(3);
-  const auto biases = tensor(kBias).chunk(3);
-  const auto project = [&](Argument which) {
-    const at::Tensor rows =
-        at::linear(tensor(which), weights[which], biases[which]);
-    return rows.unflatten(-1, {heads, -1}).transpose(1, 2);
-  };
-  const at::Tensor query = project(kQuery);
-  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  const at::Tensor shares =
-      (query * scale).matmul(project(kKey).transpose(-2, -1)).softmax(-1);
-  const at::Tensor mixed =
-      shares.matmul(project(kValue)).transpose(1, 2).flatten(2);
-  return at::linear(mixed, tensor(kOutputWeight), tensor(kOutputBias));
-}
-
 const c10::Symbol& attention_symbol() {
   static const c10::Symbol symbol =
       c10::Symbol::fromQualString("sotta::self_attention");
@@ -59,7 +36,7 @@ const c10::Symbol& attention_symbol() {
       "int width, int heads, Tensor weight, Tensor bias, "
       "Tensor output_weight, Tensor output_bias) -> Tensor",
       [](torch::jit::Stack& stack) {
-        const at::Tensor result = attend(stack);
+        const at::Tensor result = self_attention(stack);
         torch::jit::drop(stack, kArguments);
         torch::jit::push(stack, result);
       },
@@ -83,6 +60,27 @@ void collect_fused(torch::jit::Block* block, std::vector<Node*>& found) {
 }
 
 }  // namespace
+
+at::Tensor self_attention(const torch::jit::Stack& stack) {
+  const auto tensor = [&](Argument which) {
+    return torch::jit::peek(stack, which, kArguments).toTensor();
+  };
+  const int64_t heads = torch::jit::peek(stack, kHeads, kArguments).toInt();
+  const auto weights = tensor(kWeight).chunk(3);
+  const auto biases = tensor(kBias).chunk(3);
+  const auto project = [&](Argument which) {
+    const at::Tensor rows =
+        at::linear(tensor(which), weights[which], biases[which]);
+    return rows.unflatten(-1, {heads, -1}).transpose(1, 2);
+  };
+  const at::Tensor query = project(kQuery);
+  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
+  const at::Tensor shares =
+      (query * scale).matmul(project(kKey).transpose(-2, -1)).softmax(-1);
+  const at::Tensor mixed =
+      shares.matmul(project(kValue)).transpose(1, 2).flatten(2);
+  return at::linear(mixed, tensor(kOutputWeight), tensor(kOutputBias));
+}
 
 void unfuse_attention(const std::shared_ptr<torch::jit::Graph>& graph) {
   std::vector<Node*> found;

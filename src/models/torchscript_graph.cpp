@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 #include <torch/csrc/jit/ir/constants.h>
@@ -16,7 +15,6 @@
 
 #include "sotta/core/error.h"
 
-#include "gpu/out_of_memory.h"
 #include "models/torchscript_attention.h"
 #include "nn/batch_norm.h"
 
@@ -218,24 +216,13 @@ class Lifting {
         [&](const GraphNorm& other) { return other.name == norm.name; });
     const auto number = known - result_.norms.begin();
     if (known == result_.norms.end()) {
-      check_vectors(norm);
+      check_norm_vectors(norm, subject_);
       result_.norms.push_back(norm);
     } else if (is_batch) {
       // Its statistics would be those of one of the two.
       refuse("uses batch norm layer " + norm.name + " twice");
     }
     norm_nodes_.push_back({node, found, static_cast<size_t>(number)});
-  }
-
-  void check_vectors(const GraphNorm& norm) const {
-    std::vector<at::Tensor> vectors = {norm.scale, norm.shift};
-    if (norm.kind == NormKind::kBatch)
-      vectors.insert(vectors.end(), {norm.running_mean, norm.running_var});
-    for (const at::Tensor& vector : vectors)
-      if (vector.dim() != 1 || vector.numel() != norm.scale.numel() ||
-          !vector.is_floating_point())
-        refuse("norm layer " + norm.name +
-               " has vectors of different lengths, or no vectors of numbers");
   }
 
   // Every parameter outside the norm layers becomes an input, those of the last
@@ -379,29 +366,6 @@ LiftedGraph lift_graph(const torch::jit::Module& module,
   throw;
 } catch (const std::exception& error) {
   fail_to_adapt(subject, error);
-}
-
-std::string libtorch_reason(const std::exception& error) {
-  const std::string text = error.what();
-  const std::string mark = "\nRuntimeError: ";
-  const size_t found = text.rfind(mark);
-  std::string reason =
-      found == std::string::npos
-          ? first_line(error)
-          : first_line(std::runtime_error(text.substr(found + mark.size())));
-  for (char& c : reason)
-    if (c < ' ' || c > '~') c = '?';  // bytes of the file that it quotes
-  // The place in the code would follow.
-  while (reason.back() == ':' || reason.back() == ' ')
-    reason.pop_back();
-  return reason;
-}
-
-void fail_to_adapt(const std::string& subject, const std::exception& error) {
-  if (is_out_of_memory(error)) throw;
-  fail(ErrorKind::kUnsupported, subject,
-       "cannot be made ready for adaptation, LibTorch says: " +
-           libtorch_reason(error));
 }
 
 }  // namespace sotta

@@ -11,10 +11,10 @@
 
 #include "data/tensor.h"
 #include "models/metadata_number.h"
+#include "models/network_file.h"
 #include "models/own_network.h"
 #include "models/resnet.h"
 #include "models/resnet_plan.h"
-#include "models/torchscript.h"
 #include "models/vit.h"
 #include "models/wide_resnet.h"
 
@@ -138,11 +138,11 @@ Normalisation find_normalisation(const TensorFile& file,
 
 std::unique_ptr<Classifier> load_classifier(const std::filesystem::path& file,
                                             const LoadOptions& options) {
-  if (is_torchscript(file)) {
+  if (brings_network(file)) {
     LoadOptions known = options;
     if (!known.normalisation)
       known.normalisation = options.default_normalisation;
-    return load_torchscript(file, known);
+    return load_network_file(file, known);
   }
   return make_classifier(read_safetensors(file), options, file.string());
 }

@@ -5,6 +5,7 @@
 
 #include "tests/adapt/trace.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/golden.h"
 #include "tests/support/golden_dir.h"
 
 // Networks with layer norm, group norm, and both beside batch norm.
@@ -14,12 +15,15 @@ namespace {
 
 using testing::Trace;
 
+std::shared_ptr<const Classifier> load(const std::string& file) {
+  LoadOptions options;  // safetensors say it themselves
+  options.default_normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
+  return load_classifier(std::string(testing::golden_dir()) + "/" + file,
+                         options);
+}
+
 std::shared_ptr<const Classifier> network(const std::string& name) {
-  LoadOptions options;
-  options.normalisation = Normalisation{{0, 0, 0}, {1, 1, 1}};
-  return load_classifier(
-      std::string(testing::golden_dir()) + "/torchscript/" + name + ".pt",
-      options);
+  return load("torchscript/" + name + ".pt");
 }
 
 MethodContext context_of(const std::string& name) {
@@ -30,13 +34,16 @@ MethodContext context_of(const std::string& name) {
   return context;
 }
 
-class OtherNorms
-    : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
+class OtherNorms : public ::testing::TestWithParam<
+                       std::tuple<const char*, const char*, const char*>> {};
 
 TEST_P(OtherNorms, TenWindowsEqualPyTorch) {
-  const auto [name, method] = GetParam();
+  const auto [name, method, format] = GetParam();
   const Trace trace(std::string(name) + "_" + method);
-  const std::shared_ptr<const Classifier> model = network(name);
+  const std::shared_ptr<const Classifier> model =
+      std::string(format) == "exported"
+          ? load("exported/" + std::string(name) + ".pt2")
+          : network(name);
   const auto make = [&, method = std::string(method)] {
     MethodContext context = trace.context();
     context.model = model;
@@ -54,11 +61,43 @@ TEST_P(OtherNorms, TenWindowsEqualPyTorch) {
 INSTANTIATE_TEST_SUITE_P(
     Traces, OtherNorms,
     ::testing::Combine(::testing::Values("layer_norm", "group_norm", "mixed"),
-                       ::testing::Values("tent", "sar", "sotta")),
+                       ::testing::Values("tent", "sar", "sotta"),
+                       ::testing::Values("torchscript", "exported")),
     [](const auto& test) {
       return std::string(std::get<0>(test.param)) + "_" +
-             std::get<1>(test.param);
+             std::get<1>(test.param) + "_" + std::get<2>(test.param);
     });
+
+// Its weights, and those of the two files, are the same.
+TEST(OneNetwork, LearnsTheSameFromEveryFormat) {
+  const auto states = [](const std::string& file, const char* method) {
+    MethodContext context;
+    context.model = load(file);
+    context.update_interval = 16;
+    OptionMap changes;
+    if (std::string(method) == "sotta")
+      changes = {{"min_confidence", 0.5}, {"memory_capacity", int64_t{16}}};
+    const auto adapter = make_adapter(method, context, Preset::kClean, changes);
+    for (int64_t i = 0; i < 5; ++i)
+      adapter->step(testing::golden_stream().slice(0, 16 * i, 16 * (i + 1)));
+    return adapter->state();
+  };
+  for (const char* method : {"tent", "sar", "sotta"}) {
+    SCOPED_TRACE(method);
+    const ModelState exported = states("exported/tiny.pt2", method);
+    const ModelState scripted = states("torchscript/traced.pt", method);
+    EXPECT_TRUE(exported.affine.equal(scripted.affine));
+    EXPECT_TRUE(exported.running_mean.equal(scripted.running_mean));
+    EXPECT_TRUE(exported.running_var.equal(scripted.running_var));
+    const ModelState own = states("methods/network.safetensors", method);
+    const ModelState source = load("methods/network.safetensors")->source();
+    const at::Tensor change = own.affine - source.affine;
+    EXPECT_GT(change.abs().max().item<double>(), 1e-4);
+    EXPECT_TRUE(
+        testing::close(exported.affine - source.affine, change, 1e-6, 1e-2));
+    EXPECT_TRUE(testing::close(exported.running_var, own.running_var, 1e-4));
+  }
+}
 
 TEST(OtherNormLayers, LieBehindBatchNormInAState) {
   const auto model = network("mixed");

@@ -69,7 +69,7 @@ expect_code 0
 
 # What a page says of a flag is what the help says.
 grep -qF 'images between two updates (default: 64)' manual/man1/sotta-adapt.1 || give_up 'expected the default'
-grep -qF 'safetensors or TorchScript (required)' manual/man1/sotta-adapt.1 || give_up 'expected what is required'
+grep -qF 'safetensors, TorchScript or .pt2 (required)' manual/man1/sotta-adapt.1 || give_up 'expected what is required'
 
 # roff and the shells have nothing to complain of.
 bash -n manual/sotta.bash || give_up 'bash cannot read it'

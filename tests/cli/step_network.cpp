@@ -28,7 +28,7 @@
 #include "data/formats/npy.h"
 #include "data/tensor.h"
 #include "method_flags.h"
-#include "models/torchscript.h"
+#include "models/network_file.h"
 
 namespace {
 
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   say({{"load", outcome_of([&] {
           sotta::LoadOptions options;
           options.normalisation = sotta::Normalisation{{0, 0, 0}, {1, 1, 1}};
-          network = sotta::load_torchscript(argv[1], options);
+          network = sotta::load_network_file(argv[1], options);
           const at::Tensor logits =
               network
                   ->forward(images.narrow(0, 0, window), network->source(),

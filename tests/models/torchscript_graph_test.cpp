@@ -39,18 +39,5 @@ TEST(TorchScriptGraph, ClassifierComesLast) {
   EXPECT_EQ(lifted.norms.front().name, "bn1");
 }
 
-TEST(TorchScriptGraph, TheReasonIsFoundBehindTheAccountOfTheCode) {
-  EXPECT_EQ(libtorch_reason(std::runtime_error(
-                "The following operation failed in the TorchScript "
-                "interpreter.\nTraceback of TorchScript (most recent call "
-                "last):\n  File here\nRuntimeError: sizes differ\n")),
-            "sizes differ");
-  EXPECT_EQ(libtorch_reason(std::runtime_error("\nUnknown type name 'X':\n")),
-            "Unknown type name 'X'");
-  EXPECT_EQ(libtorch_reason(std::runtime_error("protocol \xc4\x1b found")),
-            "protocol ?? found");
-  EXPECT_EQ(libtorch_reason(std::runtime_error("")), "no reason was given");
-}
-
 }  // namespace
 }  // namespace sotta

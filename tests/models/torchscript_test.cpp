@@ -8,7 +8,6 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <torch/csrc/jit/api/module.h>
 
 #include "sotta/nn/gradient.h"
@@ -341,20 +340,6 @@ TEST(TorchScriptFile, LogitsOfAnotherShapeAreRefused) {
     model->forward(at::rand({2, 3, 4, 4}), model->source(),
                    NormStats::running());
   });
-}
-
-TEST(TorchScriptFile, IsToldFromACheckpoint) {
-  EXPECT_TRUE(is_torchscript(kFolder + "scripted.pt"));
-  EXPECT_TRUE(is_torchscript(kFolder + "traced.pt"));
-  EXPECT_FALSE(is_torchscript(std::string(testing::golden_dir()) +
-                              "/checkpoints/zip.pth"));
-  EXPECT_FALSE(is_torchscript(std::string(testing::golden_dir()) +
-                              "/methods/network.safetensors"));
-  EXPECT_FALSE(is_torchscript("no such file"));
-  EXPECT_FALSE(is_torchscript(kFolder));
-  const testing::TempDir folder;
-  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_FALSE(is_torchscript(folder / "pipe"));
 }
 
 TEST(TorchScriptFile, NetworksThatCannotBeAdaptedAreRefused) {

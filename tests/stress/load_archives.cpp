@@ -29,7 +29,7 @@
 
 #include "gpu/out_of_memory.h"
 #include "models/convert_weights.h"
-#include "models/torchscript.h"
+#include "models/network_file.h"
 #include "network_probe.h"
 
 namespace {
@@ -49,7 +49,7 @@ void load(const std::filesystem::path& file) {
   if (file.extension() == ".pt") {
     sotta::LoadOptions options;
     options.normalisation = sotta::Normalisation{{0, 0, 0}, {1, 1, 1}};
-    sotta::cli::try_network(*sotta::load_torchscript(file, options));
+    sotta::cli::try_network(*sotta::load_network_file(file, options));
     return;
   }
   auto output = file;

@@ -252,7 +252,8 @@ void run(AdaptFlags& flags) {
 }
 
 void add_model_flags(CLI::App& command, AdaptFlags& flags) {
-  command.add_option("--model", flags.model, "safetensors or TorchScript")
+  command
+      .add_option("--model", flags.model, "safetensors, TorchScript or .pt2")
       ->required();
   command.add_option("--dataset", flags.dataset,
                      "normalise inputs as for this dataset [as the weights "

@@ -23,8 +23,8 @@
 #include "eval/model_check.h"
 #include "flags.h"
 #include "gpu/out_of_memory.h"
+#include "models/network_file.h"
 #include "models/stored_size.h"
-#include "models/torchscript.h"
 #include "network_probe.h"
 #include "process.h"
 
@@ -149,8 +149,7 @@ class Report {
   void describe(const std::string& constants) {
     const Classifier& model = *model_;
     json_["model"] = flags_.model;
-    json_["format"] =
-        is_torchscript(flags_.model) ? "torchscript" : "safetensors";
+    json_["format"] = name_of(network_format(flags_.model));
     json_["engine"] = model.engine();
     json_["classes"] = model.classes();
     json_["channels"] = model.channels();
@@ -325,7 +324,7 @@ void add_model(CLI::App& program) {
   auto* check = command->add_subcommand(
       "check", "what adapts, which methods fit, accuracy, normalisation");
   auto flags = std::make_shared<CheckFlags>();
-  check->add_option("model", flags->model, "safetensors or TorchScript")
+  check->add_option("model", flags->model, "safetensors, TorchScript or .pt2")
       ->required();
   check->add_option("--input", flags->input,
                     "labelled images: a folder with one folder per class, in "

@@ -10,7 +10,7 @@
 #include "sotta/core/error.h"
 
 #include "commands.h"
-#include "models/torchscript.h"
+#include "models/network_file.h"
 #include "network_probe.h"
 #include "process.h"
 
@@ -40,7 +40,7 @@ int probe(const ProbeFlags& flags) try {
   LoadOptions options;
   options.normalisation = Normalisation{parse_number_list(flags.mean, "--mean"),
                                         parse_number_list(flags.std, "--std")};
-  const auto network = load_torchscript(flags.file, options);
+  const auto network = load_network_file(flags.file, options);
   try {
     try_network(*network);
   } catch (const std::exception&) {
@@ -62,7 +62,7 @@ void add_probe_network(CLI::App& program) {
       "probe-network", "load and run a network, to see whether it crashes");
   command->group("");  // for the program itself: not in the help
   auto flags = std::make_shared<ProbeFlags>();
-  command->add_option("file", flags->file, "TorchScript")->required();
+  command->add_option("file", flags->file, "TorchScript or .pt2")->required();
   command->add_option("--mean", flags->mean, "of its inputs")->required();
   command->add_option("--std", flags->std, "likewise")->required();
   // At once: what a damaged network left of the process is not to be touched.

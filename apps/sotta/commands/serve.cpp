@@ -301,9 +301,10 @@ void run(const ServeFlags& flags) {
 
 void add_model_flags(CLI::App& command, ServeFlags& flags) {
   command
-      .add_option("--model", flags.models,
-                  "NAME=FILE, safetensors, TorchScript or embedded; once per "
-                  "model")
+      .add_option(
+          "--model", flags.models,
+          "NAME=FILE, safetensors, TorchScript, .pt2 or embedded; once per "
+          "model")
       ->capture_default_str();
   add_method_flags(command, flags.method);
   add_device_flags(command, flags.device, flags.threads);

@@ -1,0 +1,154 @@
+#include "models/exported/exported_graph.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/rand.h>
+#include <gtest/gtest.h>
+
+#include "sotta/nn/norm_stats.h"
+
+#include "tests/support/expect_error.h"
+#include "tests/support/golden_dir.h"
+
+namespace sotta {
+namespace {
+
+using Kind = ExportedItem::Kind;
+
+ExportedProgram read(const std::string& name) {
+  return read_exported_program(std::string(testing::golden_dir()) +
+                               "/exported/" + name + ".pt2");
+}
+
+ExportedNetwork lift(const ExportedProgram& program) {
+  return lift_exported(program, at::kCPU, "net.pt2");
+}
+
+ExportedNode& node_of(ExportedProgram& program, const std::string& target) {
+  for (ExportedNode& node : program.graph.nodes)
+    if (node.target == "torch.ops.aten." + target) return node;
+  throw std::runtime_error("no " + target);
+}
+
+ExportedArgument& argument_of(ExportedNode& node, const std::string& name) {
+  for (ExportedArgument& argument : node.arguments)
+    if (argument.name == name) return argument;
+  throw std::runtime_error("no " + name);
+}
+
+void expect_refused(const ExportedProgram& program, const std::string& why) {
+  testing::expect_error(ErrorKind::kUnsupported, "net.pt2: " + why,
+                        [&] { lift(program); });
+}
+
+TEST(ExportedGraphs, BecomePureFunctions) {
+  const ExportedNetwork network = lift(read("mixed"));
+  EXPECT_EQ(network.classes, 5);
+  EXPECT_TRUE(network.gives_features);
+  ASSERT_EQ(network.norms.size(), 3u);
+  EXPECT_EQ(network.norms[0].name, "group");
+  EXPECT_EQ(network.norms[1].name, "batch");
+  EXPECT_EQ(network.norms[1].kind, NormKind::kBatch);
+  ASSERT_EQ(network.body.size(), 5u);
+  EXPECT_EQ(network.body.front().name, "conv1.weight");
+  EXPECT_EQ(network.body.back().name, "fc.weight");
+
+  torch::jit::Stack stack{at::rand({2, 3, 16, 16})};
+  for (const auto& parameter : network.body)
+    stack.emplace_back(parameter.tensor);
+  for (const auto& norm : network.norms) {
+    stack.emplace_back(norm.scale * 0);
+    stack.emplace_back(norm.shift);
+    if (norm.kind != NormKind::kBatch) continue;
+    for (const auto& vector : {norm.running_mean, norm.running_var})
+      stack.emplace_back(vector.clone());
+    for (int i = 0; i < 2; ++i)
+      stack.emplace_back(norm.running_mean.clone());
+  }
+  stack.emplace_back(static_cast<int64_t>(NormStats::Source::kRunning));
+  stack.emplace_back(0.);
+  network.run(stack);
+  ASSERT_EQ(stack.size(), 2u);
+  // Without scales every image is the same.
+  const at::Tensor logits = stack[0].toTensor();
+  EXPECT_TRUE(logits[0].equal(logits[1]));
+}
+
+TEST(ExportedGraphs, TheLastLayerOfTheCoreOperatorsIsFound) {
+  const ExportedNetwork network = lift(read("instance_core"));
+  EXPECT_TRUE(network.gives_features);
+  ASSERT_EQ(network.norms.size(), 2u);
+  EXPECT_EQ(network.norms[0].kind, NormKind::kInstance);
+  EXPECT_EQ(network.body[network.body.size() - 2].name, "fc.weight");
+  EXPECT_EQ(network.body.back().name, "fc.bias");
+}
+
+TEST(ExportedGraphs, OfAFixedBatchSizeAreRefused) {
+  ExportedProgram program = read("mixed");
+  program.graph.image_shape[0] = 4;
+  expect_refused(program,
+                 "was exported for batches of 4 images alone; export it with "
+                 "dynamic_shapes of its first dimension");
+  program.graph.image_shape.pop_back();
+  expect_refused(program, "expected a network of images [N, C, H, W]");
+}
+
+TEST(ExportedGraphs, ThatGiveNoLogitsAreRefused) {
+  ExportedProgram program = read("mixed");
+  program.graph.output_shape[1].reset();
+  expect_refused(program, "expected a network that gives logits");
+  program.graph.output_shape[1] = int64_t{1} << 40;
+  expect_refused(program, "expected a network that gives logits");
+}
+
+TEST(ExportedGraphs, BatchNormNeedsItsVectors) {
+  for (const char* name : {"running_mean", "weight"}) {
+    ExportedProgram program = read("mixed");
+    argument_of(node_of(program, "batch_norm.default"), name).items = {{}};
+    expect_refused(program, "has a batch norm layer without ");
+  }
+  ExportedProgram program = read("mixed");
+  program.tensors.at("batch.bias").sizes = {3};
+  expect_refused(program, "norm layer batch has vectors of different lengths");
+}
+
+TEST(ExportedGraphs, BatchNormIsUsedOnce) {
+  ExportedProgram program = read("mixed");
+  auto& nodes = program.graph.nodes;
+  const ExportedNode first = node_of(program, "batch_norm.default");
+  ExportedNode second = first;
+  argument_of(second, "input").items[0].value = first.results[0].values[0];
+  second.results[0].values[0] = program.graph.values++;
+  ExportedNode& relu = nodes[static_cast<size_t>(
+      &node_of(program, "batch_norm.default") - nodes.data() + 1)];
+  relu.arguments[0].items[0].value = second.results[0].values[0];
+  nodes.insert(nodes.begin() + (&relu - nodes.data()), second);
+  expect_refused(program, "uses batch norm layer batch twice");
+}
+
+TEST(ExportedGraphs, RandomNumbersAreRefused) {
+  ExportedProgram program = read("mixed");
+  ExportedNode& node = node_of(program, "relu.default");
+  node.target = "torch.ops.aten.rand_like.default";
+  expect_refused(program, "draws random numbers (aten::rand_like)");
+}
+
+TEST(ExportedGraphs, OperatorsThatReachBeyondTheNetworkAreNotKnown) {
+  for (const char* target :
+       {"torch.ops.aten.from_file.default", "torch.ops.aten.set_.source_Tensor",
+        "torch.ops.quantized.add.default", "os.system"}) {
+    ExportedProgram program = read("mixed");
+    node_of(program, "relu.default").target = target;
+    expect_refused(program, "needs operators that this LibTorch (");
+  }
+}
+
+TEST(ExportedGraphs, WhatTheLogitsDoNotNeedIsNotLookedAt) {
+  ExportedProgram program = read("mixed");
+  ExportedNode unknown;
+  unknown.target = "torch.ops.higher_order.cond";
+  program.graph.nodes.push_back(unknown);
+  EXPECT_NO_THROW(lift(program));
+}
+
+}  // namespace
+}  // namespace sotta

@@ -344,7 +344,7 @@ def checked_models(fix):
            (10, 1, {"batch": found["norm_layers"]}, "dataset"), "the network")
     expect(found["adapts"], sum(len(v) for name, (_, v) in fix.net.items() if ("bn" in name or "downsample.1" in name) and "running" not in name),
            "scales and shifts")
-    expect([method["fits"] for method in found["methods"]], [True] * 10, "methods")
+    expect([method["fits"] for method in found["methods"]], [True] * 11, "methods")
     some = json.loads(run(*words, "--json", "--limit", 4))
     labels = fix.labels["fashion-mnist", "t10k"]
     expect((some["correct"], some["images"]),

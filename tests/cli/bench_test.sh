@@ -196,7 +196,7 @@ expect_output 'seed 7'
 run sotta bench --config "$SOTTA_ROOT/configs/smoke.toml" --data tiny --corruption none \
   --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --limit 16 --window 16 --out smoke
 expect_code 0
-expect_output '50 of 50 cells recorded'
+expect_output '55 of 55 cells recorded'
 
 # What was recorded can be reported.
 run sotta report smoke

@@ -27,7 +27,7 @@ constexpr std::string_view kOperators = "torch.ops.aten.";
 constexpr std::string_view kForbidden[] = {
     "from_file", "set_", "resize_", "resize_as_", "set_data", "record_stream"};
 
-c10::optional<c10::OperatorHandle> find_in_dispatcher(
+std::optional<c10::OperatorHandle> find_in_dispatcher(
     const std::string& target) {
   if (target.compare(0, kOperators.size(), kOperators) != 0) return {};
   const std::string rest = target.substr(kOperators.size());
@@ -38,7 +38,10 @@ c10::optional<c10::OperatorHandle> find_in_dispatcher(
   std::string overload =
       dot == std::string::npos ? "default" : rest.substr(dot + 1);
   if (overload == "default") overload.clear();
-  return c10::Dispatcher::singleton().findSchema({"aten::" + name, overload});
+  // An optional of LibTorch's own, or of the standard library: by release.
+  const auto found =
+      c10::Dispatcher::singleton().findSchema({"aten::" + name, overload});
+  return found ? std::optional(*found) : std::nullopt;
 }
 
 // torch.export numbers element types from 1, and LibTorch has others between.

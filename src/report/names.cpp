@@ -9,11 +9,17 @@ namespace {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-const Labels kMethods = {{"source", "Source"},   {"bn_stats", "BN Stats"},
-                         {"pseudo_label", "PL"}, {"tent", "TENT"},
-                         {"lame", "LAME"},       {"cotta", "CoTTA"},
-                         {"eata", "EATA"},       {"sar", "SAR"},
-                         {"rotta", "RoTTA"},     {"sotta", "SoTTA"}};
+const Labels kMethods = {{"source", "Source"},
+                         {"bn_stats", "BN Stats"},
+                         {"pseudo_label", "PL"},
+                         {"tent", "TENT"},
+                         {"lame", "LAME"},
+                         {"cotta", "CoTTA"},
+                         {"eata", "EATA"},
+                         {"sar", "SAR"},
+                         {"rotta", "RoTTA"},
+                         {"sotta", "SoTTA"},
+                         {"screened_sotta", "Screened SoTTA"}};
 
 const Labels kScenarios = {{"", "No stream"},    {"benign", "Benign"},
                            {"near", "Near"},     {"far", "Far"},

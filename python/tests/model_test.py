@@ -135,6 +135,21 @@ class Wrapping(unittest.TestCase):
         self.assertEqual(model.options["memory_capacity"], 8)
         self.assertEqual(model.options["guard"], "off")
 
+    def test_a_network_of_torch_export_is_loaded_saved_and_copied(self):
+        golden = os.path.join(os.environ["SOTTA_ROOT"], "tests/golden")
+        batch = images(16, 3, 16)
+        given = dict(mean=[0, 0, 0], std=[1, 1, 1], method="tent", window=16)
+        model = sotta.load(f"{golden}/exported/mixed.pt2", **given)
+        self.assertEqual(model.engine, "exported")
+        wanted = sotta.load(f"{golden}/torchscript/mixed.pt", **given)
+        for _ in range(2):
+            self.assertTrue(torch.equal(model(batch), wanted(batch)))
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(f"{folder}/model")
+            again = sotta.load(f"{folder}/model")
+        copied = copy.deepcopy(model)
+        self.assertTrue(torch.equal(again(batch), copied(batch)))
+
     def test_what_runs_the_network_can_be_chosen(self):
         batch = images(64)
         wanted = fashion(method="tent")(batch)

@@ -30,10 +30,11 @@ struct EngineOptions {
 };
 
 // What Classifier::engine(), and with it a record, can say in this build and on
-// this machine: "libtorch", "torchscript" (LibTorch with the network of a
-// TorchScript file), the fused engine's by vector instructions, best first:
-// "fused-avx3" (AVX-512), "fused-avx2" or "fused-neon", of which "fused" takes
-// the best, and "cuda-sm90" by the GPUs' compute capability.
+// this machine: "libtorch", "torchscript" and "exported" (LibTorch with the
+// network of a TorchScript or a .pt2 file), the fused engine's by vector
+// instructions, best first: "fused-avx3" (AVX-512), "fused-avx2" or
+// "fused-neon", of which "fused" takes the best, and "cuda-sm90" by the GPUs'
+// compute capability.
 std::vector<std::string> available_engines();
 
 // The same classifier, run by the engine asked for. The fused engine leaves to

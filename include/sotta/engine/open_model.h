@@ -13,9 +13,9 @@ struct ModelOptions : LoadOptions {
   EngineOptions engine;
 };
 
-// Opens a network from safetensors or TorchScript and runs it by the fastest
-// engine that fits: the library's front door. load_classifier() and
-// choose_engine() are its two halves.
+// Opens a network from safetensors, TorchScript or .pt2 (torch.export) and runs
+// it by the fastest engine that fits: the library's front door.
+// load_classifier() and choose_engine() are its two halves.
 std::unique_ptr<Classifier> open_model(const std::filesystem::path& file,
                                        const ModelOptions& options = {});
 

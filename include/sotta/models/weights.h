@@ -28,7 +28,7 @@ struct LoadOptions : DeviceSettings {
 
 // Makes a classifier from a safetensors file; the network is inferred from the
 // tensors' names and shapes. Weights of any floating type become float32. A
-// TorchScript file brings its own network, see torchscript.h.
+// TorchScript file or a .pt2 file of torch.export brings its own network.
 //
 // Throws Error(kBadFormat) with every missing, unexpected and mis-shaped tensor
 // in one message, Error(kInvalid) if nothing says how inputs are normalised,

@@ -6,12 +6,13 @@
 
 namespace sotta::cli {
 
-// TorchScript is code that LibTorch compiles and runs inside the process, a .pt2
-// file calls its operators, and there are archives it does not survive. So the program tries one out first:
-// it starts itself again (`sotta probe-network`, not shown in the help) to load
-// the network and run it forward and backward, and looks how that process ends.
-// A process of its own, not a copy by fork(): LibTorch's libraries have threads
-// from the start. Other files are not looked at.
+// TorchScript is code that LibTorch compiles and runs inside the process, a
+// .pt2 file calls its operators, and there are archives it does not survive. So
+// the program tries one out first: it starts itself again (`sotta
+// probe-network`, not shown in the help) to load the network and run it forward
+// and backward, and looks how that process ends. A process of its own, not a
+// copy by fork(): LibTorch's libraries have threads from the start. Other files
+// are not looked at.
 //
 // Throws Error(kBadFormat) if the process crashes, takes more than
 // kProbeSeconds of processor time, or cannot load the network: then with its

@@ -9,8 +9,8 @@
 namespace sotta {
 
 // What a weights file says of the images that its network takes; TorchScript
-// says nothing, a .pt2 file what sizes it was exported for. Throw what read_safetensors throws, Error(kBadFormat) for
-// metadata that are no numbers.
+// says nothing, a .pt2 file what sizes it was exported for. Throw what
+// read_safetensors throws, Error(kBadFormat) for metadata that are no numbers.
 
 // The side of the square images: metadata "size", the patches of a ViT, or the
 // size that a .pt2 file takes alone.

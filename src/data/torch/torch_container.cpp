@@ -249,7 +249,8 @@ std::vector<std::string_view> tensor_globals() {
       "torch._utils._rebuild_tensor_v2",
       "torch._utils._rebuild_parameter",
       "torch._utils._rebuild_parameter_with_state",
-      "torch._tensor._rebuild_from_type_v2", "torch.Tensor"};
+      "torch._tensor._rebuild_from_type_v2",
+      "torch.Tensor"};
   for (const TorchElement& element : kElements)
     names.push_back(element.storage);
   return names;

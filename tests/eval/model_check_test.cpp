@@ -36,7 +36,7 @@ MethodFit fit_of(const std::shared_ptr<const Classifier>& model,
 
 TEST(ModelCheck, EveryMethodFitsANetworkWithBatchNorm) {
   const auto fits = try_methods(golden_network(), at::rand({2, 3, 16, 16}));
-  EXPECT_EQ(fits.size(), 10u);
+  EXPECT_EQ(fits.size(), 11u);
   for (const MethodFit& fit : fits) {
     EXPECT_TRUE(fit.fits) << fit.name << ": " << fit.note;
     EXPECT_EQ(fit.note.empty(), fit.name != "eata") << fit.note;

@@ -32,6 +32,7 @@ const std::map<std::string, std::vector<std::string>> kTraces = {
      {"adam", "augment.rng", "memory.items", "student_affine",
       "student_running_mean", "student_running_var"}},
     {"sotta", {"adam", "memory.rng"}},
+    {"screened_sotta", {"adam", "memory.rng"}},
 };
 
 // Optimisers have several entries each.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cerrno>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace sotta::testing {
 
 inline std::vector<std::string> synced;  // "file" or "folder", in their order
 inline int failing_sync = 0;             // counted from 1; 0 for none
+inline std::mutex noting;                // several threads sync at once
 
 }  // namespace sotta::testing
 
@@ -20,10 +22,13 @@ extern "C" int fsync(int descriptor) {
   using sotta::testing::synced;
   struct stat about = {};
   ::fstat(descriptor, &about);
-  synced.emplace_back(S_ISDIR(about.st_mode) ? "folder" : "file");
-  if (static_cast<int>(synced.size()) == sotta::testing::failing_sync) {
-    errno = EIO;
-    return -1;
+  {
+    const std::lock_guard lock(sotta::testing::noting);
+    synced.emplace_back(S_ISDIR(about.st_mode) ? "folder" : "file");
+    if (static_cast<int>(synced.size()) == sotta::testing::failing_sync) {
+      errno = EIO;
+      return -1;
+    }
   }
   const auto real = reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, "fsync"));
   return real(descriptor);

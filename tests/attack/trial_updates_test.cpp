@@ -1,5 +1,6 @@
 #include "attack/trial_updates.h"
 
+#include <algorithm>
 #include <map>
 
 #include <ATen/ops/ones.h>
@@ -43,6 +44,7 @@ std::vector<std::string> without_suffixes(std::vector<std::string> names) {
         name = family;
         break;
       }
+  std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }

@@ -37,6 +37,7 @@ UNTESTED = {
     "src/engine/cpu/network/pre_activation_forward.cpp": "private to network.h: tests/engine/fused_test.cpp",
     "src/nn/blended_norm.cpp": "private to batch_norm.cpp: tests/nn/batch_norm_test.cpp",
     "src/nn/fused_norm.cpp": "private to norm_relu.cpp and batch_norm.cpp: their tests",
+    "src/nn/flat_optimiser.cpp": "what optimisers share: tests/nn/optimiser_test.cpp",
     "src/nn/norm_planes.cpp": "private to fused_norm.cpp: tests/nn/norm_relu_test.cpp",
     "src/serve/fleet/lease_rules.cpp": "tests/serve/lease_model_test.cpp and lease_scripts_test.cpp",
     "src/serve/fleet/redis_storage.cpp": "private to redis_store.cpp: tests/serve/redis_store_test.cpp",

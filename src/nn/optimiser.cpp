@@ -1,143 +1,20 @@
 #include "sotta/nn/optimiser.h"
 
 #include <cmath>
-#include <sstream>
 #include <utility>
-#include <vector>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
+
+#include "nn/flat_optimiser.h"
 
 namespace sotta {
 namespace {
 
-void check_shape(const std::string& subject, const at::Tensor& found,
-                 const at::Tensor& expected) {
-  if (found.sizes() == expected.sizes()) return;
-  std::ostringstream problem;
-  problem << "expected the parameters' shape " << expected.sizes() << ", got "
-          << found.sizes();
-  fail(ErrorKind::kInvalid, subject, problem.str());
-}
-
-// From 0 to below `high`; a NaN is neither.
-void check_option(const std::string& name, double value, double high) {
-  if (value >= 0 && value < high) return;
-  std::ostringstream problem;
-  problem << "expected a number from 0 to below " << high << ", got " << value;
-  fail(ErrorKind::kInvalid, name, problem.str());
-}
-
 constexpr double kNoLimit = HUGE_VAL;
-
-// What both optimisers share: weight decay, mask, and the state by name.
-class FlatOptimiser : public Optimiser {
- public:
-  FlatOptimiser(const std::vector<std::string>& names, double weight_decay,
-                const at::Tensor& mask)
-      : weight_decay_(weight_decay) {
-    for (const auto& name : names)
-      state_.tensors[name] = at::Tensor();
-    if (mask.defined()) frozen_ = mask == 0;
-  }
-
-  void step(const at::Tensor& parameters, const at::Tensor& gradient) final {
-    check_gradient(parameters, gradient);
-    begin_step(parameters, /*captured=*/false);
-    take_step(parameters, gradient);
-  }
-
-  void begin_step(const at::Tensor& parameters, bool captured) final {
-    if (frozen_.defined()) check_shape("mask", frozen_, parameters);
-    for (auto& [name, tensor] : state_.tensors) {
-      if (state_.steps > 0) check_shape(name, tensor, parameters);
-      if (!tensor.defined() || tensor.sizes() != parameters.sizes())
-        tensor = at::zeros_like(parameters);
-    }
-    ++state_.steps;
-    prepare(parameters, captured);
-  }
-
-  void take_step(const at::Tensor& parameters,
-                 const at::Tensor& gradient) final {
-    check_gradient(parameters, gradient);
-    const at::NoGradGuard no_grad;
-    apply(parameters, effective(gradient.detach(), parameters));
-  }
-
-  State state() const final {
-    State result = state_;
-    for (auto& [name, tensor] : result.tensors)
-      tensor = state_.steps > 0 ? tensor.clone() : at::Tensor();
-    return result;
-  }
-
-  void set_state(const State& state) final {
-    State accepted = state;
-    for (const auto& [name, tensor] : state.tensors)
-      require(state_.tensors.count(name) == 1, "optimiser state",
-              "\"" + name + "\" belongs to another kind of optimiser");
-    for (const auto& [name, tensor] : state_.tensors)
-      require(accepted.tensors[name].defined() == (state.steps > 0),
-              "optimiser state",
-              "\"" + name + "\" must be there after a first step, not before");
-    state_.steps = state.steps;
-    for (auto& [name, tensor] : state_.tensors)
-      overwrite(tensor, accepted.tensors[name]);
-  }
-
- protected:
-  // What depends on the number of the step, which is steps(), counted from 1.
-  virtual void prepare(const at::Tensor& /*parameters*/, bool /*captured*/) {}
-
-  // The step along a gradient that already has decay and mask in it.
-  virtual void apply(const at::Tensor& parameters,
-                     const at::Tensor& gradient) = 0;
-
-  int64_t steps() const { return state_.steps; }
-  at::Tensor& tensor(const std::string& name) {
-    return state_.tensors.at(name);
-  }
-
- private:
-  // A frozen parameter's gradient is zero; so are its moments then, and adding
-  // nothing to a float leaves its bits as they are.
-  at::Tensor effective(const at::Tensor& gradient,
-                       const at::Tensor& parameters) const {
-    at::Tensor result = gradient;
-    if (weight_decay_ != 0) result = result.add(parameters, weight_decay_);
-    if (frozen_.defined()) result = result.masked_fill(frozen_, 0);
-    return result;
-  }
-
-  static void check_gradient(const at::Tensor& parameters,
-                             const at::Tensor& gradient) {
-    check_shape("gradient", gradient, parameters);
-    require(gradient.scalar_type() == parameters.scalar_type(), "gradient",
-            "expected the parameters' element type");
-  }
-
-  // In place if there is a place: a CUDA graph may know it. Before the first
-  // step there is nothing, or zeros.
-  static void overwrite(at::Tensor& mine, const at::Tensor& theirs) {
-    if (!theirs.defined()) {
-      if (mine.defined()) mine.zero_();
-    } else if (mine.defined() && mine.sizes() == theirs.sizes()) {
-      mine.copy_(theirs);
-    } else {
-      mine = theirs.detach().clone();
-    }
-  }
-
-  double weight_decay_;
-  at::Tensor frozen_;  // bool; undefined: nothing is
-  State state_;
-};
 
 class Adam final : public FlatOptimiser {
  public:
@@ -232,8 +109,7 @@ std::unique_ptr<Optimiser> make_adam(const AdamOptions& options,
   check_option("beta1", options.beta1, 1);
   check_option("beta2", options.beta2, 1);
   check_option("weight_decay", options.weight_decay, kNoLimit);
-  // Smaller ones are zero in a float, and a zero gradient would give 0/0.
-  require(options.epsilon >= 1e-37, "epsilon", "expected at least 1e-37");
+  check_epsilon(options.epsilon);
   return std::make_unique<Adam>(options, mask);
 }
 
@@ -244,9 +120,7 @@ std::unique_ptr<Optimiser> make_sgd(const SgdOptions& options, at::Tensor mask,
   require(!options.nesterov || options.momentum > 0, "nesterov",
           "expected a momentum above 0 to look ahead with");
   check_option("weight_decay", options.weight_decay, kNoLimit);
-  require(!rate.defined() ||
-              (rate.numel() == 1 && rate.scalar_type() == at::kFloat),
-          "rate", "expected one float");
+  check_rate(rate);
   return std::make_unique<Sgd>(options, mask, rate);
 }
 

@@ -4,20 +4,30 @@
 #include <gtest/gtest.h>
 
 #include "gpu/cuda_graph.h"
+#include "nn/adamw.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
 
 namespace sotta {
 namespace {
 
-using GpuAdam = testing::OnGpu;
+class GpuAdam : public testing::OnGpu,
+                public ::testing::WithParamInterface<bool> {
+ protected:
+  static std::unique_ptr<Optimiser> make() {
+    return GetParam() ? make_adamw({}) : make_adam({});
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutDecoupledDecay, GpuAdam,
+                         ::testing::Bool());
 
 at::Tensor waves(double phase, at::Device device) {
   return at::arange(50, device).mul(0.37).add(phase).sin();
 }
 
-TEST_F(GpuAdam, KnowsItsStepInARecording) {
-  const auto whole = make_adam({}), captured = make_adam({});
+TEST_P(GpuAdam, KnowsItsStepInARecording) {
+  const auto whole = make(), captured = make();
   const at::Tensor expected = waves(0.7, gpu), found = expected.clone();
   const at::Tensor gradient = waves(0, gpu);
   CudaGraph step([&] { captured->take_step(found, gradient); }, gpu,

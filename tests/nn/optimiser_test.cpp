@@ -13,6 +13,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include "nn/adamw.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/golden.h"
 #include "tests/support/thread_counts.h"
@@ -36,6 +37,14 @@ const Kind kKinds[] = {
     {"adam_decay",
      [](at::Tensor mask) {
        return make_adam({1e-3, 5e-4}, mask);
+     }},
+    {"adamw",
+     [](at::Tensor mask) {
+       return make_adamw({1e-3, 0.05}, mask);
+     }},
+    {"adamw",
+     [](at::Tensor mask) {
+       return make_adamw({0, 0.05}, mask, {}, at::tensor({1e-3f}));
      }},
     {"sgd", [](at::Tensor mask) { return make_sgd({5e-3}, mask); }},
     {"sgd_momentum",

@@ -179,6 +179,7 @@ def optimisers():
     makers = {
         "adam": lambda p: torch.optim.Adam(p, 1e-3),
         "adam_decay": lambda p: torch.optim.Adam(p, 1e-3, weight_decay=5e-4),
+        "adamw": lambda p: torch.optim.AdamW(p, 1e-3, weight_decay=.05),
         "sgd": lambda p: torch.optim.SGD(p, 5e-3),
         "sgd_momentum": lambda p: torch.optim.SGD(p, 5e-3, momentum=.9),
         "sgd_momentum_decay": lambda p: torch.optim.SGD(

@@ -7,6 +7,10 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/zeros_like.h>
+#include <torch/version.h>
+#if TORCH_VERSION_MAJOR >= 2
+#include <ATen/ops/scaled_dot_product_attention.h>
+#endif
 
 #include "sotta/core/error.h"
 
@@ -19,8 +23,23 @@ namespace {
 
 constexpr double kEpsilon = 1e-6;  // of every layer norm
 
+// softmax(query key^T / sqrt(size)) value, all [N, heads, tokens, size]. On a
+// GPU in one kernel where LibTorch has one, without the square of weights in
+// memory; the CPU's bits are those of the plain products.
+at::Tensor attention(const at::Tensor& query, const at::Tensor& key,
+                     const at::Tensor& value) {
+#if TORCH_VERSION_MAJOR >= 2
+  if (!query.is_cpu())
+    return at::scaled_dot_product_attention(query, key, value);
+#endif
+  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
+  const at::Tensor weights =
+      at::matmul(query * scale, key.transpose(-2, -1)).softmax(-1);
+  return at::matmul(weights, value);
+}
+
 // One pass. The stream of tokens [N, 1 + patches, dim] is float; products are
-// computed in `type`.
+// computed in `type`, and what they give is added to it as it is.
 class Pass {
  public:
   Pass(const VitPlan& plan, const ModelState& state, at::ScalarType type)
@@ -38,7 +57,7 @@ class Pass {
       x = x + attend(norm(x, block.norm1), block);
       const at::Tensor inner =
           at::gelu(linear(norm(x, block.norm2), block.widen));
-      x = x + linear(inner, block.narrow).to(at::kFloat);
+      x = x + linear(inner, block.narrow);
     }
     ForwardResult result;
     result.features = norm(x.select(1, 0), plan_.last_norm);
@@ -76,13 +95,10 @@ class Pass {
                          .reshape({images, tokens, 3, spec.heads, size})
                          .permute({2, 0, 3, 1, 4})
                          .unbind(0);
-    const double scale = 1 / std::sqrt(static_cast<double>(size));
-    const at::Tensor weights =
-        at::matmul(qkv[0] * scale, qkv[1].transpose(-2, -1)).softmax(-1);
-    const at::Tensor mixed = at::matmul(weights, qkv[2])
+    const at::Tensor mixed = attention(qkv[0], qkv[1], qkv[2])
                                  .transpose(1, 2)
                                  .reshape({images, tokens, spec.dim});
-    return linear(mixed, block.projection).to(at::kFloat);
+    return linear(mixed, block.projection);
   }
 
   // With the bias that lies behind the weight.

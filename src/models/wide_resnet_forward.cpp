@@ -8,6 +8,7 @@
 #include "models/own_network.h"
 #include "models/wide_resnet.h"
 #include "nn/convolution.h"
+#include "nn/fused_norm.h"
 #include "nn/norm_relu.h"
 
 namespace sotta {
@@ -76,8 +77,13 @@ class Pass {
         affine_[2 * norm],         affine_[2 * norm + 1],
         running_mean_[norm],       running_var_[norm],
         slice(result_.batch_mean), slice(result_.batch_var)};
-    return use_up ? norm_relu(input, vectors, stats_)
-                  : batch_norm(input, vectors, stats_).relu();
+    if (use_up) return norm_relu(input, vectors, stats_);
+    // On a GPU one kernel forward and one back.
+    if (!input.is_cpu() && has_fused_norm(input))
+      return fused_norm(input, vectors, stats_, {{}, /*relu=*/true},
+                        /*use_up=*/false)
+          .path;
+    return batch_norm(input, vectors, stats_).relu();
   }
 
   const WideResNetPlan& plan_;

@@ -89,7 +89,9 @@ def write_all(folder, weights):
     write_traces(folder, source, stream)
     write_other_norms(folder, stream)
     write_attacks(folder, source, stream)
-    write(folder / "train" / "short.safetensors", *training.trace(stream))
+    for name in training.RUNS:
+        write(folder / "train" / f"{name}.safetensors",
+              *training.trace(name, stream))
 
 
 def compare(made, kept):

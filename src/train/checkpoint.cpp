@@ -16,17 +16,33 @@ constexpr const char* kFormatKey = "sotta_checkpoint";
 constexpr const char* kFormat = "1";
 const std::string kOptionPrefix = "option.";
 
-// The one list of tensors and the names they have in the file.
+// The one list of tensors and the names they have in the file, but for the
+// optimiser's, which are those of its own with one of the two endings.
 template <class State, class Visitor>
 void visit_tensors(State& state, const Visitor& visit) {
   visit("body", state.model.body);
   visit("affine", state.model.affine);
   visit("running_mean", state.model.running_mean);
   visit("running_var", state.model.running_var);
-  visit("momentum.body", state.body_momentum);
-  visit("momentum.affine", state.affine_momentum);
   visit("losses", state.losses);
   visit("correct", state.correct);
+}
+
+const std::string kOfBody = ".body", kOfAffine = ".affine";
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() > ending.size() &&
+         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+std::map<std::string, at::Tensor> optimiser_tensors(const TensorFile& content,
+                                                    const std::string& ending) {
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, array] : content.tensors)
+    if (ends_with(name, ending))
+      tensors[name.substr(0, name.size() - ending.size())] =
+          to_tensor(array).clone();
+  return tensors;
 }
 
 std::string metadata_of(const TensorFile& content, const std::string& name,
@@ -80,6 +96,10 @@ void save_checkpoint(const fs::path& file, const Checkpoint& checkpoint) {
                   if (tensor.defined())
                     content.tensors[name] = to_array(tensor);
                 });
+  for (const auto& [name, tensor] : checkpoint.state.body_optimiser)
+    content.tensors[name + kOfBody] = to_array(tensor);
+  for (const auto& [name, tensor] : checkpoint.state.affine_optimiser)
+    content.tensors[name + kOfAffine] = to_array(tensor);
   write_safetensors(file, content);
 }
 
@@ -103,6 +123,8 @@ Checkpoint load_checkpoint(const fs::path& file, const OptionMap& run) {
     if (found != content.tensors.end())
       tensor = to_tensor(found->second).clone();
   });
+  checkpoint.state.body_optimiser = optimiser_tensors(content, kOfBody);
+  checkpoint.state.affine_optimiser = optimiser_tensors(content, kOfAffine);
   return checkpoint;
 }
 

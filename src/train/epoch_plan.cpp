@@ -49,7 +49,14 @@ at::Tensor coins(int64_t count, bool any, Rng rng, at::Device device) {
 
 EpochPlan EpochPlan::select(const at::Tensor& places) const {
   return {order.index_select(0, places), rows.index_select(0, places),
-          columns.index_select(0, places)};
+          columns.index_select(0, places), changes.select(places)};
+}
+
+void EpochPlan::copy_from(const EpochPlan& other) {
+  order.copy_(other.order);
+  rows.copy_(other.rows);
+  columns.copy_(other.columns);
+  changes.copy_from(other.changes);
 }
 
 EpochPlan plan_of(const Crops& crops, const ImageShape& shape) {
@@ -57,8 +64,10 @@ EpochPlan plan_of(const Crops& crops, const ImageShape& shape) {
   const at::Tensor x = at::arange(shape.width, crops.left.options());
   const at::Tensor mirrored =
       at::where(crops.flip.unsqueeze(1), shape.width - 1 - x, x);
-  return {crops.order, crops.top.unsqueeze(1) + y,
-          crops.left.unsqueeze(1) + mirrored};
+  return {crops.order,
+          crops.top.unsqueeze(1) + y,
+          crops.left.unsqueeze(1) + mirrored,
+          {}};
 }
 
 EpochPlan draw_epoch(const TrainingSet& set, const TrainOptions& options,
@@ -70,11 +79,13 @@ EpochPlan draw_epoch(const TrainingSet& set, const TrainOptions& options,
   };
   const int64_t count = set.size(), places = 2 * set.padding + 1;
   const at::Device device = set.images.device();
-  return plan_of({shuffled(count, stream("shuffle"), device),
-                  below(count, places, stream("crop_top"), device),
-                  below(count, places, stream("crop_left"), device),
-                  coins(count, options.flip, stream("flip"), device)},
-                 set.shape());
+  EpochPlan plan = plan_of({shuffled(count, stream("shuffle"), device),
+                            below(count, places, stream("crop_top"), device),
+                            below(count, places, stream("crop_left"), device),
+                            coins(count, options.flip, stream("flip"), device)},
+                           set.shape());
+  plan.changes = draw_changes(set.shape(), count, options, epoch, device);
+  return plan;
 }
 
 at::Tensor cut_views(const TrainingSet& set, const EpochPlan& plan) {

@@ -9,6 +9,7 @@
 
 #include "train/train_options.h"
 #include "train/training_set.h"
+#include "train/view_changes.h"
 
 namespace sotta {
 
@@ -19,9 +20,13 @@ struct EpochPlan {
   at::Tensor order;    // int64 [n]
   at::Tensor rows;     // int64 [n, H]
   at::Tensor columns;  // int64 [n, W]
+  ViewChanges changes;
 
   // The plan of the views at these places, int64 [m].
   EpochPlan select(const at::Tensor& places) const;
+
+  // Takes over another epoch's values, in place.
+  void copy_from(const EpochPlan& other);
 };
 
 // Corners and flips of n views, all [n]: the plan that makes them.
@@ -40,7 +45,7 @@ EpochPlan plan_of(const Crops& crops, const ImageShape& shape);
 EpochPlan draw_epoch(const TrainingSet& set, const TrainOptions& options,
                      int64_t epoch);
 
-// The views of a plan: uint8 [n, C, H, W].
+// The views of a plan before they are changed: uint8 [n, C, H, W].
 at::Tensor cut_views(const TrainingSet& set, const EpochPlan& plan);
 
 }  // namespace sotta

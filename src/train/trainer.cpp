@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
 #include "sotta/nn/gradient.h"
@@ -16,6 +17,7 @@
 #include "gpu/cuda_graph.h"
 #include "gpu/device_work.h"
 #include "gpu/settings_scope.h"
+#include "nn/adamw.h"
 #include "train/epoch_plan.h"
 
 namespace sotta {
@@ -41,29 +43,71 @@ void check_training_set(const Classifier& model, const TrainingSet& set,
 }
 
 std::unique_ptr<Optimiser> make_optimiser(const TrainOptions& options,
-                                          const at::Tensor& rate) {
+                                          const at::Tensor& rate,
+                                          const at::Tensor& decayed) {
+  if (options.optimiser == "adamw")
+    return make_adamw({options.rate, options.weight_decay, options.momentum},
+                      /*mask=*/{}, decayed, rate);
   return make_sgd({options.rate, options.momentum, options.weight_decay,
                    /*nesterov=*/true},
                   /*mask=*/{}, rate);
 }
 
-at::Tensor all_rates(double rate, int64_t steps, at::Device device) {
+// 1 for weights of convolutions and linear layers, 0 for the body's others:
+// biases, a class token, positions.
+at::Tensor weights_of(const Classifier& model) {
+  ModelState marks = model.source();
+  marks.body = at::zeros_like(marks.body);
+  marks.affine = at::zeros_like(marks.affine);
+  const std::string weight = ".weight";
+  for (const auto& [name, tensor] : model.named_tensors(marks))
+    if (name.size() > weight.size() &&
+        name.compare(name.size() - weight.size(), weight.size(), weight) == 0)
+      tensor.fill_(1);
+  return marks.body;
+}
+
+at::Tensor all_rates(const TrainOptions& options, int64_t steps,
+                     at::Device device) {
   const at::Tensor rates = at::empty({steps}, at::kFloat);
   auto* value = rates.data_ptr<float>();
+  const int64_t warm_up = steps / options.epochs * options.warm_up;
   for (int64_t step = 0; step < steps; ++step)
-    value[step] = static_cast<float>(cosine_rate(rate, step, steps));
+    value[step] =
+        static_cast<float>(cosine_rate(options.rate, step, steps, warm_up));
   return rates.to(device);
 }
 
-Optimiser::State optimiser_state(const at::Tensor& momentum, int64_t steps) {
-  return {{{"momentum", momentum}}, steps};
+using Tensors = std::map<std::string, at::Tensor>;
+
+Tensors there_of(Tensors tensors) {
+  for (auto each = tensors.begin(); each != tensors.end();)
+    each = each->second.defined() ? std::next(each) : tensors.erase(each);
+  return tensors;
+}
+
+bool same_shape(const at::Tensor& a, const at::Tensor& b) {
+  return a.defined() && a.sizes() == b.sizes();
+}
+
+// An optimiser's vectors are there from the first step on, not before.
+bool fits(const Tensors& saved, const Optimiser& optimiser, int64_t step,
+          const at::Tensor& values) {
+  if (step <= 0) return saved.empty();
+  const Tensors mine = optimiser.state().tensors;
+  for (const auto& [name, tensor] : saved)
+    if (mine.count(name) == 0 || !same_shape(tensor, values)) return false;
+  return saved.size() == mine.size();
 }
 
 }  // namespace
 
-double cosine_rate(double rate, int64_t step, int64_t steps) {
+double cosine_rate(double rate, int64_t step, int64_t steps, int64_t warm_up) {
+  if (step < warm_up)
+    return rate * static_cast<double>(step + 1) / static_cast<double>(warm_up);
   constexpr double kPi = 3.14159265358979323846;
-  const double share = static_cast<double>(step) / static_cast<double>(steps);
+  const double share = static_cast<double>(step - warm_up) /
+                       static_cast<double>(steps - warm_up);
   return rate * (1 + std::cos(kPi * share)) / 2;
 }
 
@@ -77,15 +121,18 @@ Trainer::Trainer(const Classifier& model, const TrainingSet& set,
   check_training_set(model, set, options_);
   const at::Device device = set.images.device();
   const auto integers = at::TensorOptions(at::kLong).device(device);
-  rates_ = all_rates(options_.rate, steps(), device);
+  rates_ = all_rates(options_, steps(), device);
   rate_ = at::zeros({1}, rates_.options());
   next_step_ = at::zeros({1}, integers);
   next_places_ = at::zeros({options_.batch}, integers);
   epoch_ = at::zeros({1}, integers);
   losses_ = at::zeros({options_.epochs}, rates_.options());
   correct_ = at::zeros({options_.epochs}, integers);
-  body_optimiser_ = make_optimiser(options_, rate_);
-  affine_optimiser_ = make_optimiser(options_, rate_);
+  body_optimiser_ = make_optimiser(
+      options_, rate_,
+      options_.optimiser == "adamw" ? weights_of(model) : at::Tensor());
+  affine_optimiser_ =
+      make_optimiser(options_, rate_, at::zeros_like(state_.affine));
   graph_ = std::make_unique<CudaGraph>([this] { make_step(); }, device,
                                        options_.cuda_graphs);
 }
@@ -97,6 +144,8 @@ void Trainer::advance() {
   const DeviceWork at_work(set_.images.device());
   const int64_t epoch = step_ / steps_per_epoch_;
   if (planned_epoch_ != epoch) begin_epoch(epoch);
+  body_optimiser_->begin_step(state_.body, /*captured=*/true);
+  affine_optimiser_->begin_step(state_.affine, /*captured=*/true);
   graph_->run();
   ++step_;
 }
@@ -104,13 +153,10 @@ void Trainer::advance() {
 // The step need not be the epoch's first: a training may have been restored.
 void Trainer::begin_epoch(int64_t epoch) {
   const EpochPlan drawn = draw_epoch(set_, options_, epoch);
-  if (plan_) {
-    plan_->order.copy_(drawn.order);
-    plan_->rows.copy_(drawn.rows);
-    plan_->columns.copy_(drawn.columns);
-  } else {
+  if (plan_)
+    plan_->copy_from(drawn);
+  else
     plan_ = std::make_unique<EpochPlan>(drawn);
-  }
   planned_epoch_ = epoch;
   epoch_.fill_(epoch);
   next_step_.fill_(step_);
@@ -133,13 +179,18 @@ void Trainer::make_step() {
       body.to(options_.precision == "bf16" ? at::kBFloat16 : at::kFloat);
   const ForwardResult result =
       model_.forward(views_of(batch), trained, NormStats::batch());
-  const at::Tensor loss = at::cross_entropy_loss(result.logits, labels);
+  const at::Tensor loss =
+      loss_of(result.logits, labels, batch.changes, options_.label_smoothing);
 
   descend(loss, body, affine);
   blend_statistics(result);
   losses_.index_add_(0, epoch_, loss.detach().view(1));
-  correct_.index_add_(
-      0, epoch_, result.logits.detach().argmax(1).eq(labels).sum().view(1));
+  correct_.index_add_(0, epoch_,
+                      result.logits.detach()
+                          .argmax(1)
+                          .eq(main_labels(labels, batch.changes))
+                          .sum()
+                          .view(1));
   next_step_.add_(1);
   next_places_.add_(options_.batch);
 }
@@ -148,7 +199,7 @@ void Trainer::make_step() {
 // because images of one channel count as being in that layout whatever their
 // strides.
 at::Tensor Trainer::views_of(const EpochPlan& batch) const {
-  const at::Tensor views = cut_views(set_, batch);
+  const at::Tensor views = changed_views(cut_views(set_, batch), batch.changes);
   return views.is_cuda() ? views.clone(at::MemoryFormat::ChannelsLast) : views;
 }
 
@@ -156,8 +207,8 @@ void Trainer::descend(const at::Tensor& loss, const at::Tensor& body,
                       const at::Tensor& affine) {
   const auto gradients = gradients_of(loss, {body, affine});
   rate_.copy_(rates_.index_select(0, next_step_));
-  body_optimiser_->step(state_.body, gradients[0]);
-  affine_optimiser_->step(state_.affine, gradients[1]);
+  body_optimiser_->take_step(state_.body, gradients[0]);
+  affine_optimiser_->take_step(state_.affine, gradients[1]);
 }
 
 void Trainer::blend_statistics(const ForwardResult& result) {
@@ -183,26 +234,21 @@ EpochFigures Trainer::figures(int64_t epoch) const {
 TrainerState Trainer::save() const {
   return {step_,
           state_.clone(),
-          body_optimiser_->state().tensors.at("momentum"),
-          affine_optimiser_->state().tensors.at("momentum"),
+          there_of(body_optimiser_->state().tensors),
+          there_of(affine_optimiser_->state().tensors),
           losses_.clone(),
           correct_.clone()};
 }
 
 void Trainer::restore(const TrainerState& saved) {
-  const auto same_shape = [](const at::Tensor& a, const at::Tensor& b) {
-    return a.defined() && a.sizes() == b.sizes();
-  };
-  // Momentum is there from the first step on, not before.
-  const auto fits = [&](const at::Tensor& momentum, const at::Tensor& values) {
-    return saved.step > 0 ? same_shape(momentum, values) : !momentum.defined();
-  };
   require(same_shape(saved.model.body, state_.body) &&
               same_shape(saved.model.affine, state_.affine) &&
               same_shape(saved.model.running_mean, state_.running_mean) &&
               same_shape(saved.model.running_var, state_.running_var) &&
-              fits(saved.body_momentum, state_.body) &&
-              fits(saved.affine_momentum, state_.affine),
+              fits(saved.body_optimiser, *body_optimiser_, saved.step,
+                   state_.body) &&
+              fits(saved.affine_optimiser, *affine_optimiser_, saved.step,
+                   state_.affine),
           "trainer state", "belongs to another network");
   require(saved.step >= 0 && saved.step <= steps() &&
               same_shape(saved.losses, losses_) &&
@@ -210,16 +256,16 @@ void Trainer::restore(const TrainerState& saved) {
           "trainer state", "belongs to a training of another length");
 
   const at::Device device = losses_.device();
-  const auto here = [&](const at::Tensor& tensor) {
-    return tensor.defined() ? tensor.to(device) : tensor;
+  const auto optimiser_state = [&](Tensors tensors) {
+    for (auto& [name, tensor] : tensors)
+      tensor = tensor.to(device);
+    return Optimiser::State{tensors, saved.step};
   };
   step_ = saved.step;
   planned_epoch_ = -1;
   state_ = saved.model.to(device).clone();
-  body_optimiser_->set_state(
-      optimiser_state(here(saved.body_momentum), saved.step));
-  affine_optimiser_->set_state(
-      optimiser_state(here(saved.affine_momentum), saved.step));
+  body_optimiser_->set_state(optimiser_state(saved.body_optimiser));
+  affine_optimiser_->set_state(optimiser_state(saved.affine_optimiser));
   losses_ = saved.losses.to(device).clone();
   correct_ = saved.correct.to(device).clone();
   graph_->reset();

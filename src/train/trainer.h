@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 
 #include <ATen/core/Tensor.h>
 
@@ -19,7 +21,8 @@ class CudaGraph;
 // Means over the steps that an epoch has made so far.
 struct EpochFigures {
   double loss = 0;
-  double accuracy = 0;  // percent, on the views trained on, as they came
+  double accuracy = 0;  // percent, on the views trained on, as they came; of
+                        // mixed ones the label with the larger share counts
 };
 
 // Everything that steps change, as copies: a trainer with this state continues
@@ -27,15 +30,18 @@ struct EpochFigures {
 struct TrainerState {
   int64_t step = 0;
   ModelState model;
-  at::Tensor body_momentum;    // undefined before the first step
-  at::Tensor affine_momentum;  // likewise
-  at::Tensor losses;           // float [epochs], sums over steps
-  at::Tensor correct;          // int64 [epochs], sums over steps
+  // The optimiser's vectors for body and norm layers: "momentum" of sgd,
+  // "first_moment" and "second_moment" of adamw. None before the first step.
+  std::map<std::string, at::Tensor> body_optimiser, affine_optimiser;
+  at::Tensor losses;   // float [epochs], sums over steps
+  at::Tensor correct;  // int64 [epochs], sums over steps
 };
 
-// The learning rate of step `step` of `steps`, counted from 0: half a cosine
-// from `rate` at the first towards 0 after the last.
-double cosine_rate(double rate, int64_t step, int64_t steps);
+// The learning rate of step `step` of `steps`, counted from 0: a straight line
+// that reaches `rate` with the last of the `warm_up` first steps, then half a
+// cosine from `rate` towards 0 after the last.
+double cosine_rate(double rate, int64_t step, int64_t steps,
+                   int64_t warm_up = 0);
 
 // Trains a classifier step by step. On the CPU the same options and images
 // give the same bits at any thread count, and stopping and restoring at any

@@ -55,8 +55,8 @@ DEFAULTS = {
     "adapt": MODEL + "--method sotta --preset clean --window 64 --seed 0 --guard off --guard-max-parameter-change 1 "
              "--guard-max-class-share 0.9 --guard-min-admitted-share 0 --guard-max-admitted-share 1 --guard-history 8 "
              "--out - --format jsonl",
-    "train": RUN + "--model resnet18 --seed 0 --epochs 200 --batch 128 --rate 0.1 --momentum 0.9 --weight-decay 0.0005 "
-             "--padding 4 --flip 1 --precision auto --cuda-graphs 1 --width 0 --checkpoint-every 10 --test-every 0 --memory-gb 16",
+    "train": RUN + "--model resnet18 --seed 0 --epochs 200 --batch 128 --optimiser sgd --rate 0.1 --warm-up 0 --momentum 0.9 "
+             "--weight-decay 0.0005 --label-smoothing 0 --padding 4 --flip 1 --erase 0 --mixup 0 --cutmix 0 --plain-epochs 0 --precision auto --cuda-graphs 1 --width 0 --checkpoint-every 10 --test-every 0 --memory-gb 16",
     "corrupt": RUN + "--kind common --severity all --limit 0 --seed 0 --jpeg85 1 --split test",
     "convert": "",
     "model check": "--limit 1000 --threads 0",
@@ -656,6 +656,46 @@ def first_steps(fix):
         moved = train("moved", "--rate", 0.1, "--weight-decay", 0, flag, value)
         assert moved["bn1.running_mean"] != a["bn1.running_mean"], f"{flag} makes no difference"
     expect(len(a["conv1.weight"]), 2 * 9, "weights of two channels")
+
+
+@check("train", "--optimiser --warm-up --label-smoothing --erase --mixup --cutmix --plain-epochs")
+def transformer_steps(fix):
+    usual = ["--rate", 0.1, "--weight-decay", 0]
+    a, b = train("a", *usual), train("b", "--rate", 0.3, "--weight-decay", 0)
+    start = {name: [1.5 * x - 0.5 * y for x, y in zip(a[name], b[name])] for name in a}
+
+    def close(found, expected, what):
+        worst = max(abs(x - y) for x, y in zip(found, expected))
+        assert worst < 1e-5, f"{what}: differs by {worst}"
+    # A first step of AdamW goes the rate, against the gradient, as SGD's does.
+    name, adamw = "conv1.weight", ["--optimiser", "adamw", "--rate", 0.01]
+    walked = train("adamw", *adamw, "--weight-decay", 0)
+    steep = [(x - s, 0.01 if y > s else -0.01) for x, y, s in zip(walked[name], a[name], start[name]) if abs(y - s) > 1e-4]
+    assert len(steep) > 9, "hardly any gradient"
+    close([x for x, _ in steep], [y for _, y in steep], "steps of AdamW")
+    decayed = train("decayed", *adamw, "--weight-decay", 0.5)
+    close(decayed[name], [x - 0.01 * 0.5 * s for x, s in zip(walked[name], start[name])], "decay of weights")
+    for kept in "fc.bias", "bn1.weight":
+        expect(decayed[kept], walked[kept], f"{kept}, which does not decay")
+    assert "adamw" in refusal(*TRAIN, "--out", "u.safetensors", "--optimiser", "adamw"), "a rate of 0.1"
+    assert 'unknown name "adam"' in refusal(*TRAIN, "--out", "u.safetensors", "--optimiser", "adam")
+    # Two steps almost without momentum: the second at half the rate, or at all of it behind a step of warm-up.
+    free = [*usual, "--momentum", 1e-9]
+    first, both, warm = (train(*[f"w{i}", *free, *more]) for i, more in
+                         enumerate([[], ["--epochs", 2], ["--epochs", 2, "--warm-up", 1]]))
+    close([x - y for x, y in zip(warm[name], first[name])], [2 * (x - y) for x, y in zip(both[name], first[name])], "warm-up")
+    # The gradient of a class's bias is the mean of its probabilities less its share of the targets.
+    smooth = train("smooth", *usual, "--label-smoothing", 0.3)
+    labels = fix.labels["fashion-mnist", "train"]
+    moves = [0.1 * 1.9 * 0.3 * (0.1 - labels.count(label) / len(labels)) for label in range(10)]
+    close([x - y for x, y in zip(smooth["fc.bias"], a["fc.bias"])], moves, "label smoothing")
+    for flag in "--erase", "--mixup", "--cutmix":
+        moved = train("moved", *usual, flag, 1)
+        assert moved["bn1.running_mean"] != a["bn1.running_mean"], f"{flag} makes no difference"
+        plain = train("plain", *usual, flag, 1, "--plain-epochs", 1)
+        close(plain[name], a[name], f"{flag} in a plain epoch")
+    assert "--plain-epochs: has no effect without --erase, --mixup or --cutmix" in refusal(
+        *TRAIN, "--out", "u.safetensors", "--plain-epochs", 1)
 
 
 @check("train", "--seed --half --record --json --precision --device")

@@ -1,6 +1,7 @@
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
+#include "models/named_network.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/support/golden.h"
 #include "tests/train/small_problem.h"
@@ -20,8 +21,9 @@ class GpuTraining : public testing::OnGpu {
   }
 
   struct Setup {
-    Setup(at::Device device, const TrainOptions& options)
-        : model(network(device)),
+    Setup(at::Device device, const TrainOptions& options,
+          bool transformer = false)
+        : model(transformer ? vit(device) : network(device)),
           trainer(*model,
                   load_training_set(
                       TensorDataset(testing::bright_halves(60), 3, "halves"), 1,
@@ -38,9 +40,25 @@ class GpuTraining : public testing::OnGpu {
                          {{0.3}, {0.2}});
     }
 
+    // Heads of 32 numbers, which kernels of attention take.
+    static std::unique_ptr<Classifier> vit(at::Device device) {
+      const NamedNetwork named = named_network("vit_tiny", {3, 1, 8, 8}, 96);
+      return named.make(named.random_state(Rng(1)).to(device), {{0.3}, {0.2}},
+                        {});
+    }
+
     std::unique_ptr<Classifier> model;
     Trainer trainer;
   };
+
+  static TrainOptions transformer_options(const char* precision,
+                                          bool cuda_graphs) {
+    TrainOptions options = testing::transformer_options();
+    options.rate = 1e-3;
+    options.precision = precision;
+    options.cuda_graphs = cuda_graphs;
+    return options;
+  }
 
   // Five steps an epoch: the recording begins in the second of four.
   static TrainOptions options(const char* precision, bool cuda_graphs) {
@@ -76,6 +94,23 @@ TEST_F(GpuTraining, FiguresCountCapturedStepsToo) {
   for (int64_t epoch = 0; epoch < 4; ++epoch)
     EXPECT_NEAR(captured.trainer.figures(epoch).loss,
                 plain.trainer.figures(epoch).loss, 1e-2);
+}
+
+// Adam makes signs of gradients that are all rounding, so losses are compared.
+TEST_F(GpuTraining, TransformersAreTrainedAsOnTheCpu) {
+  Setup cpu(at::kCPU, transformer_options("fp32", false), true),
+      plain(gpu, transformer_options("fp32", false), true),
+      captured(gpu, transformer_options("fp32", true), true),
+      coarse(gpu, transformer_options("bf16", true), true);
+  for (Setup* setup : {&cpu, &plain, &captured, &coarse})
+    while (!setup->trainer.done())
+      setup->trainer.advance();
+  for (int64_t epoch = 0; epoch < 4; ++epoch) {
+    const double expected = cpu.trainer.figures(epoch).loss;
+    EXPECT_NEAR(plain.trainer.figures(epoch).loss, expected, 0.02);
+    EXPECT_NEAR(captured.trainer.figures(epoch).loss, expected, 0.02);
+    EXPECT_NEAR(coarse.trainer.figures(epoch).loss, expected, 0.1);
+  }
 }
 
 TEST_F(GpuTraining, RestoredBetweenLaunchesGoesOn) {

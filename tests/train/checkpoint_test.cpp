@@ -52,7 +52,7 @@ TEST(Checkpoint, BeforeTheFirstStep) {
                   testing::small_options());
   save_checkpoint(folder / "c", {trainer.save(), {}, 0});
   const Checkpoint read = load_checkpoint(folder / "c", {});
-  EXPECT_FALSE(read.state.body_momentum.defined());
+  EXPECT_TRUE(read.state.body_optimiser.empty());
   EXPECT_NO_THROW(trainer.restore(read.state));
 }
 
@@ -131,10 +131,33 @@ TEST(Checkpoint, KeepsEveryTensorByItsName) {
   const TrainerState read = load_checkpoint(folder / "c", {}).state;
   EXPECT_TRUE(testing::all_numbers(read.model)
                   .equal(testing::all_numbers(saved.model)));
-  EXPECT_TRUE(read.body_momentum.equal(saved.body_momentum));
-  EXPECT_TRUE(read.affine_momentum.equal(saved.affine_momentum));
+  EXPECT_TRUE(read.body_optimiser.at("momentum")
+                  .equal(saved.body_optimiser.at("momentum")));
+  EXPECT_TRUE(read.affine_optimiser.at("momentum")
+                  .equal(saved.affine_optimiser.at("momentum")));
   EXPECT_TRUE(read.losses.equal(saved.losses));
   EXPECT_TRUE(read.correct.equal(saved.correct));
+}
+
+TEST(Checkpoint, KeepsBothMomentsOfAdamW) {
+  const TempDir folder;
+  const auto model = testing::small_network();
+  const TrainingSet set = testing::bright_halves_set(24);
+  Trainer whole(*model, set, testing::transformer_options());
+  whole.advance();
+  save_checkpoint(folder / "c", {whole.save(), {}, 0});
+  const TensorFile file = read_safetensors(folder / "c");
+  for (const char* name : {"first_moment.body", "first_moment.affine",
+                           "second_moment.body", "second_moment.affine"})
+    EXPECT_EQ(file.tensors.count(name), 1u) << name;
+  Trainer continued(*model, set, testing::transformer_options());
+  continued.restore(load_checkpoint(folder / "c", {}).state);
+  while (!whole.done()) {
+    whole.advance();
+    continued.advance();
+  }
+  EXPECT_TRUE(testing::all_numbers(continued.state())
+                  .equal(testing::all_numbers(whole.state())));
 }
 
 TEST(Checkpoint, SaysWhatIsMissingOrWrong) {

@@ -56,6 +56,20 @@ inline TrainOptions small_options() {
   return options;
 }
 
+// All that is off by default switched on.
+inline TrainOptions transformer_options() {
+  TrainOptions options = small_options();
+  options.epochs = 4;
+  options.optimiser = "adamw";
+  options.rate = 0.01;
+  options.warm_up = 1;
+  options.weight_decay = 0.05;
+  options.label_smoothing = 0.1;
+  options.erase = options.mixup = options.cutmix = 0.5;
+  options.plain_epochs = 1;
+  return options;
+}
+
 // Every number that training changes, as one vector.
 inline at::Tensor all_numbers(const ModelState& state) {
   return at::cat(

@@ -44,6 +44,19 @@ TEST(TrainOptions, OutOfRangeIsNamed) {
   expect("weight_decay", [](auto& o) { o.weight_decay = -0.1; });
   expect("precision", [](auto& o) { o.precision = "fp16"; });
   expect("momentum", [](auto& o) { o.momentum = 0; });
+  expect("rate", [](auto& o) { o.optimiser = "adamw"; });
+  expect("warm_up", [](auto& o) { o.warm_up = -1; });
+  expect("warm_up", [](auto& o) { o.warm_up = o.epochs; });
+  expect("label_smoothing", [](auto& o) { o.label_smoothing = 1; });
+  expect("label_smoothing", [](auto& o) { o.label_smoothing = -0.1; });
+  expect("erase", [](auto& o) { o.erase = 1.1; });
+  expect("erase", [](auto& o) { o.erase = -0.1; });
+  expect("mixup", [](auto& o) { o.mixup = 4.1; });
+  expect("mixup", [](auto& o) { o.mixup = -0.1; });
+  expect("cutmix", [](auto& o) { o.cutmix = 4.1; });
+  expect("cutmix", [](auto& o) { o.cutmix = -0.1; });
+  expect("plain_epochs", [](auto& o) { o.plain_epochs = -1; });
+  expect("plain_epochs", [](auto& o) { o.plain_epochs = o.epochs + 1; });
 }
 
 TEST(TrainOptions, TheirBoundsAreAllowed) {
@@ -54,6 +67,14 @@ TEST(TrainOptions, TheirBoundsAreAllowed) {
   options.weight_decay = 0;
   EXPECT_NO_THROW(resolve(options, kCpu));
   options.padding = 0;
+  EXPECT_NO_THROW(resolve(options, kCpu));
+  options.epochs = 2;
+  options.warm_up = 1;
+  options.plain_epochs = 2;
+  options.erase = 1;
+  options.mixup = options.cutmix = 4;
+  options.optimiser = "adamw";
+  options.rate = 0.02;
   EXPECT_NO_THROW(resolve(options, kCpu));
 }
 
@@ -76,6 +97,12 @@ TEST(TrainOptions, ARefusalSaysWhatIsAllowed) {
           [](auto& o) { o.momentum = 1; });
   refused("weight_decay: expected a number of at least 0, got -0.1",
           [](auto& o) { o.weight_decay = -0.1; });
+  refused("optimiser: unknown name \"adam\"",
+          [](auto& o) { o.optimiser = "adam"; });
+  refused("rate: expected at most 0.02 with the optimiser adamw, got 0.1",
+          [](auto& o) { o.optimiser = "adamw"; });
+  refused("label_smoothing: expected a number from 0 to below 1, got 1",
+          [](auto& o) { o.label_smoothing = 1; });
   refused("precision: expected fp32, bf16 or auto, got \"fp16\"",
           [](auto& o) { o.precision = "fp16"; });
 }
@@ -85,9 +112,10 @@ TEST(TrainOptions, DefaultsArePinned) {
   for (const auto& field : option_fields(TrainOptions{}))
     text += field.name + "=" + to_text(field.value) + " ";
   EXPECT_EQ(text,
-            "seed=0 epochs=200 batch=128 rate=0.1 momentum=0.9 "
-            "weight_decay=5e-04 padding=4 flip=true precision=auto "
-            "cuda_graphs=true ");
+            "seed=0 epochs=200 batch=128 optimiser=sgd rate=0.1 warm_up=0 "
+            "momentum=0.9 weight_decay=5e-04 label_smoothing=0 padding=4 "
+            "flip=true erase=0 mixup=0 cutmix=0 plain_epochs=0 "
+            "precision=auto cuda_graphs=true ");
 }
 
 }  // namespace

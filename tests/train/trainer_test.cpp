@@ -64,6 +64,31 @@ TEST(Trainer, OneStepByHand) {
   EXPECT_EQ(model.source().affine[0].item<double>(), 4);
 }
 
+// A body of a weight and a bias: only the weight decays.
+TEST(Trainer, AdamWDecaysWeightsAlone) {
+  const auto model = small_network();
+  TrainOptions options = testing::transformer_options();
+  options.warm_up = options.plain_epochs = 0;
+  const auto state_after = [&](double decay) {
+    options.weight_decay = decay;
+    Trainer trainer(*model, bright_halves_set(24), options);
+    trainer.advance();
+    return trainer.state().clone();
+  };
+  const ModelState plain = state_after(0), decayed = state_after(0.5);
+  EXPECT_TRUE(plain.affine.equal(decayed.affine));
+  const auto start = model->named_tensors(model->source());
+  const auto without = model->named_tensors(plain);
+  for (const auto& [name, tensor] : model->named_tensors(decayed)) {
+    if (name != "conv1.weight" && name != "fc.weight" && name != "fc.bias")
+      continue;
+    const double share = name == "fc.bias" ? 0 : 0.01 * 0.5;
+    EXPECT_TRUE(testing::close(
+        tensor, without.at(name) - start.at(name) * share, 1e-7, 1e-6))
+        << name;
+  }
+}
+
 TEST(Trainer, RunningStatisticsTakeATenthOfTheBatch) {
   const auto model = small_network();
   const TrainingSet set = bright_halves_set(12, /*padding=*/0);
@@ -99,18 +124,31 @@ TEST(Trainer, Bfloat16StaysNearFloat32) {
   EXPECT_NEAR(coarse, exact, 0.1);
 }
 
-TEST(Trainer, EqualsPyTorch) {
-  const testing::Golden golden("train/short"), stream("methods/stream");
+struct Golden {
+  const char* name;
+  TrainOptions options;
+};
+
+class TrainedLikePyTorch : public ::testing::TestWithParam<Golden> {};
+
+TrainOptions golden_options(bool mixed) {
+  TrainOptions options =
+      mixed ? testing::transformer_options() : TrainOptions();
+  options.seed = 5;
+  options.epochs = 3;
+  options.batch = 16;
+  options.padding = 2;
+  return options;
+}
+
+TEST_P(TrainedLikePyTorch, LossesAndWeightsAreTheSame) {
+  const testing::Golden golden(std::string("train/") + GetParam().name),
+      stream("methods/stream");
   const at::Tensor own = stream["labels"].ge(0).nonzero().flatten();
   const at::Tensor chosen = own.narrow(0, 0, 56);
   const TensorDataset data({stream["images"].index_select(0, chosen),
                             stream["labels"].index_select(0, chosen)},
                            5, "stream");
-  TrainOptions options;
-  options.seed = 5;
-  options.epochs = 3;
-  options.batch = 16;
-  options.padding = 2;
   ResNetSpec spec;
   spec.widths = {4, 6, 8, 10};
   spec.blocks = {1, 1, 1, 1};
@@ -121,7 +159,8 @@ TEST(Trainer, EqualsPyTorch) {
   ASSERT_TRUE(
       testing::close(model->source().body, golden["start.body"], 1e-7, 1e-6));
 
-  Trainer trainer(*model, load_training_set(data, 2, at::kCPU), options);
+  Trainer trainer(*model, load_training_set(data, 2, at::kCPU),
+                  GetParam().options);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     for (int64_t step = 0; step < 3; ++step)
       trainer.advance();
@@ -138,6 +177,12 @@ TEST(Trainer, EqualsPyTorch) {
       testing::close(state.running_var, golden["running_var"], 1e-4, 1e-3));
 }
 
+INSTANTIATE_TEST_SUITE_P(
+    All, TrainedLikePyTorch,
+    ::testing::Values(Golden{"short", golden_options(false)},
+                      Golden{"mixed", golden_options(true)}),
+    [](const auto& one) { return std::string(one.param.name); });
+
 TEST(Trainer, SameBitsAtAnyThreadCount) {
   // Enough weights and pixels that LibTorch shares them out.
   const auto model = small_network(1, {16, 32, 64});
@@ -149,19 +194,28 @@ TEST(Trainer, SameBitsAtAnyThreadCount) {
       [&] { return trained(*model, set, options); });
 }
 
-TEST(Trainer, RestoredInTheMiddleGivesTheSameBits) {
+class RestoredTrainer : public ::testing::TestWithParam<bool> {
+ protected:
+  TrainOptions options() const {
+    return GetParam() ? testing::transformer_options() : small_options();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, RestoredTrainer, ::testing::Bool());
+
+TEST_P(RestoredTrainer, InTheMiddleGivesTheSameBits) {
   const auto model = small_network();
   const TrainingSet set = bright_halves_set(60);  // 5 steps an epoch
-  const at::Tensor expected = trained(*model, set, small_options());
+  const at::Tensor expected = trained(*model, set, options());
 
   for (const int64_t stop : {0, 1, 5, 7, 15}) {
-    Trainer first(*model, set, small_options());
+    Trainer first(*model, set, options());
     while (first.step() < stop)
       first.advance();
     const TrainerState saved = first.save();
     if (!first.done()) first.advance();  // must not change what was saved
 
-    Trainer second(*model, set, small_options());
+    Trainer second(*model, set, options());
     second.restore(saved);
     EXPECT_EQ(second.step(), stop);
     while (!second.done())
@@ -212,14 +266,16 @@ TEST(Trainer, EverySavedFieldIsRestored) {
   const TrainerState again = second.save();
   EXPECT_EQ(again.step, 7);
   EXPECT_TRUE(all_numbers(again.model).equal(all_numbers(saved.model)));
-  EXPECT_TRUE(again.body_momentum.equal(saved.body_momentum));
-  EXPECT_TRUE(again.affine_momentum.equal(saved.affine_momentum));
+  EXPECT_TRUE(again.body_optimiser.at("momentum")
+                  .equal(saved.body_optimiser.at("momentum")));
+  EXPECT_TRUE(again.affine_optimiser.at("momentum")
+                  .equal(saved.affine_optimiser.at("momentum")));
   EXPECT_TRUE(again.losses.equal(saved.losses));
   EXPECT_TRUE(again.correct.equal(saved.correct));
   EXPECT_GT(saved.losses[1].item<double>(), 0);
   EXPECT_GT(saved.correct[0].item<int64_t>(), 0);
-  EXPECT_GT(saved.body_momentum.norm().item<double>(), 0);
-  EXPECT_GT(saved.affine_momentum.norm().item<double>(), 0);
+  for (const auto& part : {saved.body_optimiser, saved.affine_optimiser})
+    EXPECT_GT(part.at("momentum").norm().item<double>(), 0);
 }
 
 TEST(Trainer, FiguresOfAHalfDoneEpochSurviveARestore) {
@@ -261,7 +317,17 @@ TEST(Trainer, OptionsChangeTheResult) {
   EXPECT_TRUE(differs([](TrainOptions& o) { o.flip = false; }));
   EXPECT_TRUE(differs([](TrainOptions& o) { o.batch = 20; }));
   EXPECT_TRUE(differs([](TrainOptions& o) { o.epochs = 2; }));
-  // What changes only speed.
+  EXPECT_TRUE(differs([](TrainOptions& o) { o.warm_up = 1; }));
+  EXPECT_TRUE(differs([](TrainOptions& o) { o.label_smoothing = 0.1; }));
+  EXPECT_TRUE(differs([](TrainOptions& o) { o.erase = 0.5; }));
+  EXPECT_TRUE(differs([](TrainOptions& o) { o.mixup = 0.5; }));
+  EXPECT_TRUE(differs([](TrainOptions& o) { o.cutmix = 0.5; }));
+  EXPECT_TRUE(differs([](TrainOptions& o) {
+    o.optimiser = "adamw";
+    o.rate = 0.01;
+  }));
+  // What changes only speed, and what there is nothing of.
+  EXPECT_FALSE(differs([](TrainOptions& o) { o.plain_epochs = 1; }));
   EXPECT_FALSE(differs([](TrainOptions& o) { o.cuda_graphs = false; }));
   EXPECT_FALSE(
       trained(*model, bright_halves_set(60, /*padding=*/2), small_options())
@@ -286,7 +352,7 @@ TEST(Trainer, StatesOfOtherTrainingsAreRefused) {
   testing::expect_error(ErrorKind::kInvalid, "another length",
                         [&] { trainer.restore(other_length); });
   TrainerState halved = trainer.save();
-  halved.body_momentum = at::Tensor();
+  halved.body_optimiser.clear();
   testing::expect_error(ErrorKind::kInvalid, "trainer state",
                         [&] { trainer.restore(halved); });
   EXPECT_EQ(trainer.step(), 1);
@@ -321,8 +387,15 @@ TEST(Trainer, EveryFieldOfAStateMustFit) {
   in_two_ways(network, [](State& s) -> Part { return s.model.affine; });
   in_two_ways(network, [](State& s) -> Part { return s.model.running_mean; });
   in_two_ways(network, [](State& s) -> Part { return s.model.running_var; });
-  in_two_ways(network, [](State& s) -> Part { return s.body_momentum; });
-  in_two_ways(network, [](State& s) -> Part { return s.affine_momentum; });
+  in_two_ways(network,
+              [](State& s) -> Part { return s.body_optimiser["momentum"]; });
+  in_two_ways(network,
+              [](State& s) -> Part { return s.affine_optimiser["momentum"]; });
+  refused(network,
+          [](State& s) { s.body_optimiser["velocity"] = at::Tensor(); });
+  refused(network, [](State& s) {
+    s.body_optimiser = {{"velocity", s.body_optimiser["momentum"]}};
+  });
   const char* length = "a training of another length";
   in_two_ways(length, [](State& s) -> Part { return s.losses; });
   in_two_ways(length, [](State& s) -> Part { return s.correct; });
@@ -330,7 +403,7 @@ TEST(Trainer, EveryFieldOfAStateMustFit) {
   refused(network, [](State& s) { s.step = 0; });  // but there is momentum
   refused(length, [](State& s) {
     s.step = -1;
-    s.body_momentum = s.affine_momentum = at::Tensor();
+    s.body_optimiser = s.affine_optimiser = {};
   });
 
   TrainerState last = good;
@@ -390,6 +463,13 @@ TEST(CosineRate, ByHandAtQuartersOfTheWay) {
   EXPECT_NEAR(cosine_rate(0.1, 1, 4), 0.1 * (1 + std::sqrt(0.5)) / 2, 1e-15);
   EXPECT_NEAR(cosine_rate(0.1, 2, 4), 0.05, 1e-15);
   EXPECT_NEAR(cosine_rate(0.1, 3, 4), 0.1 * (1 - std::sqrt(0.5)) / 2, 1e-15);
+}
+
+TEST(CosineRate, RisesInAStraightLineFirst) {
+  EXPECT_NEAR(cosine_rate(0.1, 0, 8, 4), 0.025, 1e-15);
+  EXPECT_NEAR(cosine_rate(0.1, 3, 8, 4), 0.1, 1e-15);
+  EXPECT_NEAR(cosine_rate(0.1, 4, 8, 4), 0.1, 1e-15);
+  EXPECT_NEAR(cosine_rate(0.1, 6, 8, 4), 0.05, 1e-15);
 }
 
 TEST(CosineRate, LastStepIsSmallButNotNothing) {

@@ -102,6 +102,27 @@ OptionMap run_options(const TrainFlags& flags, const TrainOptions& options,
   return run;
 }
 
+// A sentence for the weights file; what is off is left out.
+std::string recipe(const TrainOptions& options) {
+  std::string text =
+      (options.optimiser == "adamw" ? "AdamW, beta1 " : "SGD, Nesterov ") +
+      to_text(options.momentum) + ", weight decay " +
+      to_text(options.weight_decay) + ", batch " +
+      std::to_string(options.batch) + ", cosine from " + to_text(options.rate);
+  const auto add = [&](const std::string& what, const auto& value) {
+    if (value > 0) text += ", " + what + " " + to_text(value);
+  };
+  add("epochs of warm-up", options.warm_up);
+  add("label smoothing", options.label_smoothing);
+  text += ", crop with padding " + std::to_string(options.padding);
+  if (options.flip) text += ", flip";
+  add("erase", options.erase);
+  add("mixup", options.mixup);
+  add("CutMix", options.cutmix);
+  add("plain epochs", options.plain_epochs);
+  return text + ", " + options.precision;
+}
+
 // One training from flags to weights and record.
 class TrainRun {
  public:
@@ -267,13 +288,7 @@ class TrainRun {
     metadata["seed"] = std::to_string(options.seed);
     metadata["test_accuracy"] = accuracy;
     metadata["made_by"] = std::string("sotta train ") + version();
-    metadata["recipe"] = "SGD, Nesterov " + to_text(options.momentum) +
-                         ", weight decay " + to_text(options.weight_decay) +
-                         ", batch " + std::to_string(options.batch) +
-                         ", cosine from " + to_text(options.rate) +
-                         ", crop with padding " +
-                         std::to_string(options.padding) +
-                         (options.flip ? ", flip, " : ", ") + options.precision;
+    metadata["recipe"] = recipe(options);
   }
 
   RunRecord make_record(const EvaluateResult& result, int64_t threads) const {
@@ -380,8 +395,12 @@ void add_train(CLI::App& program) {
                       "[<out>.record.jsonl]");
   command->add_flag("--json", flags->json, "print the record as JSON");
   command->callback([command, flags] {
-    require_effect(!parse_device(flags->device).is_cpu(), given_flags(*command),
+    const auto given = given_flags(*command);
+    const TrainOptions& options = flags->options;
+    require_effect(!parse_device(flags->device).is_cpu(), given,
                    {"--cuda-graphs"}, "a GPU");
+    require_effect(options.erase > 0 || options.mixup > 0 || options.cutmix > 0,
+                   given, {"--plain-epochs"}, "--erase, --mixup or --cutmix");
     run(*flags);
   });
 }

@@ -4,22 +4,27 @@
     tools/check_networks.py torchvision              # all classifiers that Debian's torchvision has
     PYTHONPATH=pytorch-image-models tools/check_networks.py timm     # one of each family of timm
     tools/check_networks.py torchvision resnet18 vit_b_16
+    tools/check_networks.py torchvision --jobs 16 --seconds 240 --runs 2     # many at once
     tools/check_networks.py --markdown >docs/networks.md   # from the results of both
 
 Each network gets seeded random weights, is traced, and steps over two windows with TENT, SAR and
 SoTTA (tests/cli/step_network.cpp); smaller ones are adapted by `sotta adapt` as well. Compared are the
 logits, and the norm layers after TENT with those of a TENT written here in PyTorch. Results are
-appended to build/networks/<set>.jsonl, where those already there are not made again.
+appended to build/networks/<set>.jsonl, where those already there are not made again: what is stopped
+goes on. A network that takes longer than --seconds is left out.
 
 Exits with 1 if a network with norm layers does not load, or anything crashes, ends in an
-internal error, or is further from PyTorch than the limits below. Needs PyTorch 1.13, `sotta` and
-`sotta_step_network` in build/release/bin or SOTTA_BIN_DIR, and an hour or two of two cores."""
+internal error, or is further from PyTorch than the limits below. Needs the PyTorch that sotta is
+built with (1.13 and 2.11 were tried), `sotta` and `sotta_step_network` in build/release/bin or
+SOTTA_BIN_DIR, and two to four hours of one core, which --jobs shares out."""
 import argparse
+import contextlib
 import json
 import multiprocessing
 import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,8 +42,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = pathlib.Path(os.environ.get("SOTTA_BIN_DIR", ROOT / "build/release/bin"))
 RESULTS = ROOT / "build/networks"
 WINDOW = 4  # images; there are two windows
-SECONDS = 1800  # for all steps of one network
-
 PROGRAM_LIMIT = 30_000_000  # parameters up to which `sotta adapt` runs as well
 
 # The smallest images that a network takes are used.
@@ -56,7 +59,15 @@ STEP_LIMIT = 2e-2   # length of the difference of TENT's changes, in parts of th
 # Above that limit: what our distance from PyTorch in float64 may be, in the largest of PyTorch's
 # own distances in float32.
 NOISE = 2
-RUNS = 5
+RUNS = 5  # of PyTorch in float32, unless --runs says otherwise
+
+# Those that take longest come first, so that they do not stand alone at the end.
+SLOW = ("regnet_y_128gf", "vit_h_14", "regnet_y_32gf", "regnet_x_32gf", "efficientnet_b7",
+        "efficientnet_v2_l", "efficientnet_b6", "densenet201", "densenet161", "densenet169",
+        "resnext101", "wide_resnet101", "efficientnet_b5", "efficientnet_v2_m", "resnet152",
+        "regnet_y_16gf", "regnet_x_16gf", "convnext_large", "vit_l", "swin_v2_b", "swin_b",
+        "nasnetalarge", "pnasnet5large", "samvit", "sam2", "gemma4", "mobilenetv5", "naflexvit",
+        "csatv2", "inception_resnet", "inception_v4", "hrnet", "nextvit", "mobileone")
 
 # A network of each family (module) of timm, among the smallest.
 FAMILIES = {
@@ -212,20 +223,20 @@ def distance(change, exact):
     return float((change - exact).norm() / exact.norm())
 
 
-def rounding_of(net, images, names):
-    """TENT's change in float64, and how far PyTorch in float32 is from it at the most in five
+def rounding_of(net, images, names, count):
+    """TENT's change in float64, and how far PyTorch in float32 is from it at the most in `count`
     runs: one on the images, the others on images whose last bits differ. The network stays
     float64."""
     generator = torch.Generator().manual_seed(0)
     runs = [tent(net, images, names)[0]]
-    for _ in range(RUNS - 1):
+    for _ in range(count - 1):
         noise = torch.randn(images.shape, generator=generator)
         runs.append(tent(net, images * (1 + 6e-8 * noise), names)[0])
     exact = flat(tent(net.double(), images.double(), names)[0], names)
     return exact, max(distance(flat(run, names), exact) for run in runs)
 
 
-def compare_tent(net, images, found):
+def compare_tent(net, images, found, count):
     """The distance between TENT's changes and, where it is more than a little, that of each from
     float64: batch norm over a few values makes much of rounding. Lengths, not single numbers:
     Adam makes signs of gradients that are all rounding."""
@@ -235,9 +246,9 @@ def compare_tent(net, images, found):
     error = distance(ours, theirs)
     if error <= STEP_LIMIT:
         return {"error": error}
-    exact, rounding = rounding_of(net, images, names)
+    exact, rounding = rounding_of(net, images, names, count)
     return {"error": error, "from_exact": distance(ours, exact),
-            "pytorch_from_exact": rounding, "runs": RUNS}
+            "pytorch_from_exact": rounding, "runs": count}
 
 
 def last_line(text):
@@ -250,7 +261,7 @@ def drive(result, network, images, work):
     out = work / "out.safetensors"
     numpy.save(work / "images.npy", images.numpy())
     run = subprocess.run([BIN / "sotta_step_network", network, work / "images.npy", str(WINDOW),
-                          out, *SPECS], capture_output=True, text=True, timeout=SECONDS)
+                          out, *SPECS], capture_output=True, text=True)
     for line in run.stdout.splitlines():
         line = json.loads(line)
         if "load" in line:
@@ -269,12 +280,12 @@ def adapt(network, images, work):
     run = subprocess.run([BIN / "sotta", "adapt", "--model", network, "--mean", "0,0,0", "--std",
                           "1,1,1", "--input", work / "pixels.npy", "--method", "tent", "--window",
                           str(WINDOW), "--out", work / "out.jsonl"],
-                         capture_output=True, text=True, timeout=SECONDS)
+                         capture_output=True, text=True)
     return {"code": run.returncode, "said": last_line(run.stderr).replace(str(work) + "/", "")}
 
 
-def check(family, name, work):
-    result = {"name": name, "steps": {}}
+def check(family, name, work, runs):
+    result = {"name": name, "steps": {}, "torch": torch.__version__}
     started = time.time()
     net = make(family, name)
     result["parameters"] = sum(p.numel() for p in net.parameters())
@@ -308,7 +319,7 @@ def check(family, name, work):
                                       wanted.abs().max())
     norms = {key[2:]: value for key, value in found.items() if key.startswith("0:")}
     if norms:
-        result["steps"][TENT].update(compare_tent(net, images, norms))
+        result["steps"][TENT].update(compare_tent(net, images, norms, runs))
     if result["parameters"] <= PROGRAM_LIMIT:
         result["program"] = adapt(network, images, work)
     result["seconds"] = round(time.time() - started, 1)
@@ -316,23 +327,50 @@ def check(family, name, work):
     return result
 
 
-def check_apart(family, name, file):
-    """In a process of its own, so that memory is given back."""
-    def work():
-        warnings.filterwarnings("ignore")
-        with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
-            try:
-                result = check(family, name, pathlib.Path(folder))
-            except subprocess.TimeoutExpired:
-                result = {"name": name, "crash": f"not done after {SECONDS} s"}
-        result["set"] = family
-        with open(file, "a") as out:
-            out.write(json.dumps(result) + "\n")
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
+def check_to_file(arguments, name):
+    """In a process of its own, so that memory is given back; appends a line to the results."""
+    os.setpgid(0, 0)
+    torch.set_num_threads(arguments.threads)
+    warnings.filterwarnings("ignore")
+    with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
+        result = check(arguments.family, name, pathlib.Path(folder), arguments.runs)
+    result["set"] = arguments.family
+    with open(RESULTS / f"{arguments.family}.jsonl", "a") as out:
+        out.write(json.dumps(result) + "\n")
+
+
+def stop(process):
+    """And the programs that it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.join()
-    if process.exitcode != 0:
-        sys.exit(f"{name}: the check itself failed, exit code {process.exitcode}")
+
+
+def check_all(arguments, names):
+    """As many at once as there are jobs. Gives the names of those that failed by themselves."""
+    waiting, running, failed = list(names), {}, []
+    while waiting or running:
+        while waiting and len(running) < arguments.jobs:
+            name = waiting.pop(0)
+            process = multiprocessing.get_context("fork").Process(
+                target=check_to_file, args=(arguments, name))
+            process.start()
+            running[name] = process, time.time()
+        for name, (process, started) in list(running.items()):
+            process.join(.1 / len(running))
+            spent = time.time() - started
+            if process.is_alive() and spent <= arguments.seconds:
+                continue
+            if process.is_alive():
+                stop(process)
+                print(f"{name}: left out, not done after {spent:.0f} s", flush=True)
+            elif process.exitcode != 0:
+                failed.append(name)
+                print(f"{name}: the check itself failed, exit code {process.exitcode}", flush=True)
+            else:
+                print(f"{name}: {spent:.0f} s", flush=True)
+            del running[name]
+    return failed
 
 
 def problems(result):
@@ -395,19 +433,26 @@ def report(family, names):
     return bad
 
 
+def version_of(result):
+    """Of PyTorch, without what it was built for: 2.11."""
+    return ".".join(result.get("torch", "1.13").split("+")[0].split(".")[:2])
+
+
 def row(result):
     norms = ", ".join(f"{count} {kind}" for kind, count in
                       sorted(result.get("norms", {}).items())) or "none"
     if not is_adapted(result):
         loads = "yes, but " if "classes" in result else "no: "
-        return f"| {result['name']} | {norms} | {loads}{reason(result)} | | | |"
+        return (f"| {result['name']} | {norms} | {loads}{reason(result)} | | | | "
+                f"{version_of(result)} |")
     step = result["steps"][TENT]
     tent = f"{step['error']:.0e}"
     if "from_exact" in step:
         tent = f"{step['from_exact']:.0e}, {step['pytorch_from_exact']:.0e}"
-        tent += "" if step.get("runs") == RUNS else " (one run)"
+        runs = step.get("runs", 1)
+        tent += "" if runs == RUNS else " (one run)" if runs == 1 else f" ({runs} runs)"
     return (f"| {result['name']} | {norms} | yes | TENT, SAR, SoTTA | "
-            f"{result['logit_error']:.0e} | {tent} |")
+            f"{result['logit_error']:.0e} | {tent} | {version_of(result)} |")
 
 
 def count_line(family, results):
@@ -432,8 +477,8 @@ def markdown():
     text = (ROOT / "tools/networks.md.in").read_text()
     for family in ("torchvision", "timm"):
         results = sorted(read_results(family).values(), key=lambda result: result["name"])
-        table = ["| network | norm layers | loads | methods | logits | TENT |",
-                 "|---|---|---|---|---|---|", *map(row, results)]
+        table = ["| network | norm layers | loads | methods | logits | TENT | PyTorch |",
+                 "|---|---|---|---|---|---|---|", *map(row, results)]
         text = text.replace(f"@{family}_count@", count_line(family, results)) \
             .replace(f"@{family}@", "\n".join(table))
     sys.stdout.write(text)
@@ -444,19 +489,23 @@ def main():
     parser.add_argument("family", nargs="?", choices=("torchvision", "timm"))
     parser.add_argument("names", nargs="*", help="of networks [all]")
     parser.add_argument("--markdown", action="store_true", help="print docs/networks.md")
+    parser.add_argument("--jobs", type=int, default=1, help="networks at once")
+    parser.add_argument("--threads", type=int, default=2, help="of each")
+    parser.add_argument("--seconds", type=int, default=1800, help="for a network, else left out")
+    parser.add_argument("--runs", type=int, default=RUNS, help="of PyTorch where rounding matters")
     arguments = parser.parse_args()
     if arguments.markdown:
         return markdown()
     if not arguments.family:
         parser.error("expected torchvision or timm")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     RESULTS.mkdir(parents=True, exist_ok=True)
     names = arguments.names or names_of(arguments.family)
-    for name in names:
-        if name not in read_results(arguments.family):
-            check_apart(arguments.family, name, RESULTS / f"{arguments.family}.jsonl")
-            print(name, json.dumps(read_results(arguments.family)[name]), flush=True)
-    return 1 if report(arguments.family, names) else 0
+    there = read_results(arguments.family)
+    failed = check_all(arguments, sorted((name for name in names if name not in there),
+                                         key=lambda name: not name.startswith(SLOW)))
+    return 1 if report(arguments.family, names) or failed else 0
 
 
 if __name__ == "__main__":

@@ -201,6 +201,12 @@ void StateArchive::operator()(const std::string& name, int64_t& value) {
                  }});
 }
 
+void StateArchive::operator()(const std::string& name, int64_t& value,
+                              int64_t otherwise) {
+  if (saving() || stored(name).defined()) return (*this)(name, value);
+  at_commit([&value, otherwise] { value = otherwise; });
+}
+
 void StateArchive::operator()(const std::string& name, double& value) {
   (*this)(name, {[&] { return pack({bit_cast<int64_t>(value)}); },
                  expect_words(name, 1),

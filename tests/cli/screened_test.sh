@@ -30,7 +30,7 @@ a, b = map(json.loads, open('off/records.jsonl'))
 assert a['accuracy'] == b['accuracy'] and a['series'] == b['series'], (a['accuracy'], b['accuracy'])
 PYTHON
 
-for wrong in screen_gap=0 screen_familiarity=2 screen_drift=-1 warm_prior=-1; do
+for wrong in screen_gap=0 screen_familiarity=2 screen_drift=-1 warm_prior=-1 warm_updates=-1; do
   run sotta bench --dataset fashion-mnist --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --limit 64 \
     --corruption contrast --scenario noise --seeds 0 --out wrong --method screened_sotta --set "$wrong"
   expect_code 2

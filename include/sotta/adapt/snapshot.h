@@ -63,6 +63,10 @@ class StateArchive {
   void operator()(const std::string& name, double& value);
   void operator()(const std::string& name, Rng& value);
 
+  // A number that snapshots of earlier versions lack: in these it was
+  // `otherwise`.
+  void operator()(const std::string& name, int64_t& value, int64_t otherwise);
+
   // Its tensors must have the form of the parameters it steps on, and are
   // loaded to where those are.
   void operator()(const std::string& name, Optimiser& value,

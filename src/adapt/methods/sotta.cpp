@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 
+#include "sotta/core/error.h"
 #include "sotta/core/options.h"
 #include "sotta/nn/gradient.h"
 #include "sotta/nn/losses.h"
@@ -41,6 +44,12 @@ std::unique_ptr<SampleMemory> make_memory(const MethodContext& context,
              : make_hus_memory(capacity, classes, min_confidence);
 }
 
+UpdateReport skipped(const char* why) {
+  UpdateReport report;
+  report.skipped = why;
+  return report;
+}
+
 class Sotta : public MemoryMethod {
  public:
   Sotta(const MethodContext& context, const ScreenedSottaOptions& options)
@@ -56,8 +65,12 @@ class Sotta : public MemoryMethod {
               return minimise_sharpness(images);
             },
             /*full_batch=*/options.memory_capacity),
+        window_(context.update_interval),
         warming_(options.warm_start &&
-                 count_batch_norms(model().norm_layers()) > 0) {
+                 count_batch_norms(model().norm_layers()) > 0),
+        handed_over_(warming_ ? 0 : options.warm_updates),
+        momentum_(at::full({}, options.stats_momentum,
+                           state_.running_mean.options())) {
     if (options.screen)
       screen_ = std::make_unique<LookScreen>(
           shared_executor(),
@@ -66,20 +79,22 @@ class Sotta : public MemoryMethod {
   }
 
   at::Tensor predict(const at::Tensor& images) const override {
-    if (!warming_) return MemoryMethod::predict(images);
-    return predict_warming(images, screen_ ? screen_->is_foreign(images)
-                                           : none_foreign(images))
+    if (!averages()) return MemoryMethod::predict(images);
+    return predict_averaged(images, screen_ ? screen_->is_foreign(images)
+                                            : none_foreign(images))
         .logits;
   }
 
   Observation observe(const at::Tensor& images, bool completes) override {
-    if (!screen_ && !warming_) return MemoryMethod::observe(images, completes);
+    if (!screen_ && !averages())
+      return MemoryMethod::observe(images, completes);
     const std::vector<bool> foreign =
         screen_ ? screen_->judge(images) : none_foreign(images);
     if (screen_ && screen_->changed()) let_go_of_foreign();
+    unlearnt_ += std::count(foreign.begin(), foreign.end(), false);
     const Answer given =
-        warming_ ? Answer(take_averages(predict_warming(images, foreign)))
-                 : answer(images);
+        averages() ? Answer(take_averages(predict_averaged(images, foreign)))
+                   : answer(images);
     const Prediction prediction = read_prediction(given.packed);
     return {given.logits, prediction,
             memory_.offer(images, prediction, foreign)};
@@ -87,21 +102,27 @@ class Sotta : public MemoryMethod {
 
   UpdateReport update() override {
     const auto kept = static_cast<int64_t>(memory_.items().size());
-    if (warming_ && kept < options_.memory_capacity) {
-      UpdateReport report;
-      report.skipped = "the memory is filling";
-      return report;
-    }
+    if (warming_ && kept < options_.memory_capacity)
+      return skipped("the memory is filling");
     warming_ = 0;
+    if (screen_ && options_.screen_pace) {
+      if (unlearnt_ < window_)
+        return skipped("less than a window of images that are not foreign");
+      unlearnt_ %= window_;
+    }
+    handed_over_ = std::min(handed_over_ + 1, options_.warm_updates);
+    momentum_.fill_(options_.stats_momentum * (1 - averages_share()));
     return MemoryMethod::update();
   }
 
   void exchange(StateArchive& archive) override {
-    if (options_.warm_start) {
-      archive("warming", warming_);
-      archive("warming.seen", seen_);
+    if (options_.warm_start) exchange_averages(archive);
+    if (screen_) {
+      archive("screen.unlearnt", unlearnt_, 0);
+      check_count(archive, "screen.unlearnt",
+                  std::numeric_limits<int64_t>::max());
+      screen_->exchange(archive);
     }
-    if (screen_) screen_->exchange(archive);
     archive("affine", state_.affine);
     archive("running_mean", state_.running_mean);
     archive("running_var", state_.running_var);
@@ -110,10 +131,10 @@ class Sotta : public MemoryMethod {
     memory_.exchange(archive, device());
   }
 
-  // While warming a sample's logits depend on the rest of the call.
+  // While it averages a sample's logits depend on the rest of the call.
   NormStats prediction_stats() const override {
-    return warming_ ? NormStats::blended(share_of(options_.memory_capacity))
-                    : NormStats::running();
+    return averages() ? NormStats::blended(share_of(options_.memory_capacity))
+                      : NormStats::running();
   }
 
   double statistics_share() const override {
@@ -203,67 +224,107 @@ class Sotta : public MemoryMethod {
     return loss_of(executor().forward(images, state_, NormStats::batch()));
   }
 
+  // The momentum is a tensor where it changes: steps may be recorded.
   void blend_statistics(const ForwardResult& result) {
-    state_.running_mean.lerp_(result.batch_mean, options_.stats_momentum);
-    state_.running_var.lerp_(result.batch_var, options_.stats_momentum);
+    const auto blend = [&](at::Tensor& into, const at::Tensor& batch) {
+      options_.warm_start ? into.lerp_(batch, momentum_)
+                          : into.lerp_(batch, options_.stats_momentum);
+    };
+    blend(state_.running_mean, result.batch_mean);
+    blend(state_.running_var, result.batch_var);
   }
 
-  // While warming, of images that are not foreign: averages over the prior and
-  // all that came, these images included.
+  // The averages' share in the statistics: all until the memory is full, then
+  // less with every update.
+  double averages_share() const {
+    if (warming_ || options_.warm_updates == 0) return warming_ ? 1 : 0;
+    return 1 - static_cast<double>(handed_over_) /
+                   static_cast<double>(options_.warm_updates);
+  }
+  bool averages() const { return averages_share() > 0; }
+
+  // Of images that are not foreign: with averages over the prior and all that
+  // came, these images included.
   ForwardResult average(const at::Tensor& images) const {
     return executor().forward(images, state_,
                               NormStats::blended(share_of(images.size(0))));
   }
   double share_of(int64_t images) const {
     const auto count = static_cast<double>(images);
-    return count / (options_.warm_prior + static_cast<double>(seen_) + count);
+    return averages_share() * count /
+           (options_.warm_prior + static_cast<double>(seen_) + count);
   }
 
   // Foreign images have no part in the averages.
-  struct Warm {
+  struct Averaged {
     at::Tensor logits;
     ForwardResult averages;  // of our images, if there are any
     int64_t ours = 0;
   };
-  Warm predict_warming(const at::Tensor& images,
-                       const std::vector<bool>& foreign) const {
+  Averaged predict_averaged(const at::Tensor& images,
+                            const std::vector<bool>& foreign) const {
     const at::NoGradGuard no_gradients;
     std::vector<int64_t> ours, others;
     for (size_t i = 0; i < foreign.size(); ++i)
       (foreign[i] ? others : ours).push_back(static_cast<int64_t>(i));
-    Warm warm;
-    warm.ours = static_cast<int64_t>(ours.size());
+    Averaged seen;
+    seen.ours = static_cast<int64_t>(ours.size());
     if (ours.empty()) {
-      warm.logits = MemoryMethod::predict(images);
-      return warm;
+      seen.logits = MemoryMethod::predict(images);
+      return seen;
     }
     if (others.empty()) {
-      warm.averages = average(images);
-      warm.logits = warm.averages.logits;
-      return warm;
+      seen.averages = average(images);
+      seen.logits = seen.averages.logits;
+      return seen;
     }
     const at::Tensor at_ours = executor().to_device(at::tensor(ours));
     const at::Tensor at_others = executor().to_device(at::tensor(others));
-    warm.averages = average(images.index_select(0, at_ours));
-    const at::Tensor& known = warm.averages.logits;
-    warm.logits = known.new_empty({images.size(0), known.size(1)});
-    warm.logits.index_copy_(0, at_ours, known);
-    warm.logits.index_copy_(
+    seen.averages = average(images.index_select(0, at_ours));
+    const at::Tensor& known = seen.averages.logits;
+    seen.logits = known.new_empty({images.size(0), known.size(1)});
+    seen.logits.index_copy_(0, at_ours, known);
+    seen.logits.index_copy_(
         0, at_others, MemoryMethod::predict(images.index_select(0, at_others)));
-    return warm;
+    return seen;
   }
 
-  at::Tensor take_averages(const Warm& warm) {
-    if (warm.ours > 0) {
-      state_.running_mean.copy_(warm.averages.batch_mean);
-      state_.running_var.copy_(warm.averages.batch_var);
-      seen_ = std::min(seen_ + warm.ours, kSeen);
+  at::Tensor take_averages(const Averaged& seen) {
+    if (seen.ours > 0) {
+      state_.running_mean.copy_(seen.averages.batch_mean);
+      state_.running_var.copy_(seen.averages.batch_var);
+      seen_ = std::min(seen_ + seen.ours, kSeen);
     }
-    return warm.logits;
+    return seen.logits;
   }
 
   std::vector<bool> none_foreign(const at::Tensor& images) const {
     return std::vector<bool>(static_cast<size_t>(images.size(0)), false);
+  }
+
+  void exchange_averages(StateArchive& archive) {
+    archive("warming", warming_);
+    archive("warming.seen", seen_);
+    // Earlier versions handed over at once.
+    const at::Tensor warming = archive.stored("warming");
+    archive("warming.handed_over", handed_over_,
+            warming.defined() && warming.item<int64_t>() != 0
+                ? 0
+                : options_.warm_updates);
+    check_count(archive, "warming", 1);
+    check_count(archive, "warming.seen", kSeen);
+    check_count(archive, "warming.handed_over", options_.warm_updates);
+  }
+
+  static void check_count(const StateArchive& archive, const std::string& name,
+                          int64_t most) {
+    const at::Tensor stored = archive.stored(name);
+    if (!stored.defined()) return;
+    const auto count = stored.item<int64_t>();
+    if (count < 0 || count > most)
+      fail(ErrorKind::kBadFormat, "snapshot",
+           "expected \"" + name + "\" of 0 to " + std::to_string(most) +
+               ", got " + std::to_string(count));
   }
 
   void let_go_of_foreign() {
@@ -280,8 +341,12 @@ class Sotta : public MemoryMethod {
   std::unique_ptr<Optimiser> optimiser_;
   RecurringWork<Step> step_;  // minimise_sharpness()
   std::unique_ptr<LookScreen> screen_;
-  int64_t warming_;   // 1 until the memory is full for the first time
-  int64_t seen_ = 0;  // samples in the averages meanwhile
+  int64_t window_;
+  int64_t unlearnt_ = 0;  // samples that are not foreign since the last update
+  int64_t warming_;       // 1 until the memory is full for the first time
+  int64_t seen_ = 0;      // samples in the averages meanwhile
+  int64_t handed_over_;   // updates since, at most options_.warm_updates
+  at::Tensor momentum_;   // of the memory's statistics
 };
 
 }  // namespace
@@ -319,6 +384,7 @@ void validate(const ScreenedSottaOptions& options) {
   require_within("screen_familiarity", options.screen_familiarity, 0, 1);
   require_positive("screen_drift", options.screen_drift);
   require_not_negative("warm_prior", options.warm_prior);
+  require_within("warm_updates", options.warm_updates, 0, 1 << 20);
 }
 
 std::unique_ptr<Method> make_sotta(const MethodContext& context,

@@ -83,12 +83,20 @@ struct ScreenedSottaOptions : SottaOptions {
   double screen_familiarity = 0.93;
   double screen_drift = 1.1;
 
+  // Learn once for as many images that are not foreign as a window has, so that
+  // foreign ones change neither what is learnt nor how often?
+  bool screen_pace = true;
+
   // Until the memory is full for the first time, predict with the averages of
   // all that came, the window included, and learn nothing?
   bool warm_start = true;
 
   // As many samples as the shipped averages count for among them.
   double warm_prior = 16;
+
+  // Updates over which the memory's statistics take the place of these
+  // averages; 0: at once.
+  int64_t warm_updates = 32;
 
   static ScreenedSottaOptions preset(Preset preset, int64_t classes);
 
@@ -100,8 +108,12 @@ struct ScreenedSottaOptions : SottaOptions {
     v("screen_familiarity", screen_familiarity,
       "share of the target's information that foreign images stay below");
     v("screen_drift", screen_drift, "factor by which their statistics drift");
+    v("screen_pace", screen_pace,
+      "learn once per window of images that are not foreign");
     v("warm_start", warm_start, "average statistics until the memory is full");
     v("warm_prior", warm_prior, "samples the shipped averages count for");
+    v("warm_updates", warm_updates,
+      "updates until the memory alone gives the statistics");
   }
 };
 

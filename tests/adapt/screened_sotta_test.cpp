@@ -1,0 +1,190 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+
+#include "sotta/core/error.h"
+
+#include "adapt/methods/sotta.h"
+#include "tests/adapt/halves_classifier.h"
+#include "tests/adapt/small_adapter.h"
+
+namespace sotta {
+namespace {
+
+using testing::golden_network;
+using testing::golden_stream;
+using testing::halves;
+using testing::noise;
+
+constexpr int64_t kWindow = 16;
+
+at::Tensor window(int64_t index) {
+  return golden_stream().slice(0, kWindow * index, kWindow * (index + 1));
+}
+
+// The last 16 images, whatever is thought of them, and plain steps.
+ScreenedSottaOptions simple() {
+  ScreenedSottaOptions options;
+  options.memory = "fifo";
+  options.memory_capacity = kWindow;
+  options.sharpness = false;
+  options.stats_updates = 1;
+  options.screen = false;
+  return options;
+}
+
+std::unique_ptr<Adapter> make(const ScreenedSottaOptions& options,
+                              std::shared_ptr<const Classifier> model,
+                              int64_t interval) {
+  MethodContext context;
+  context.model = std::move(model);
+  context.update_interval = interval;
+  return std::make_unique<Adapter>(
+      "screened_sotta", make_screened_sotta(context, options), context);
+}
+std::unique_ptr<Adapter> make(const ScreenedSottaOptions& options) {
+  return make(options, golden_network(), kWindow);
+}
+
+::testing::AssertionResult same(const at::Tensor& a, const at::Tensor& b) {
+  if (at::allclose(a, b, 1e-5, 1e-6)) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << "differ by " << (a - b).abs().max().item<double>();
+}
+
+// Shipped statistics count for 16, each window for 16 more: the shares of the
+// first three windows are 1/2, 1/3 and 1/4.
+TEST(ScreenedSotta, AveragesAllThatCameUntilTheMemoryIsFull) {
+  ScreenedSottaOptions options = simple();
+  options.memory_capacity = 1000;
+  const auto adapter = make(options);
+  ModelState expected = adapter->model().source().clone_norm();
+  for (int64_t i = 0; i < 3; ++i) {
+    const ForwardResult pass = adapter->model().forward(
+        window(i), expected,
+        NormStats::blended(1 / (2.0 + static_cast<double>(i))));
+    const StepResult result = adapter->step(window(i));
+    EXPECT_TRUE(same(result.logits, pass.logits)) << i;
+    EXPECT_TRUE(same(adapter->state().running_mean, pass.batch_mean)) << i;
+    EXPECT_TRUE(same(adapter->state().running_var, pass.batch_var)) << i;
+    ASSERT_EQ(result.updates.size(), 1U);
+    EXPECT_EQ(result.updates[0].skipped, "the memory is filling");
+    expected.running_mean = pass.batch_mean;
+    expected.running_var = pass.batch_var;
+  }
+}
+
+// Of four updates the first leaves the averages 3/4: the memory's statistics
+// come in with a quarter of the momentum, 0.05.
+TEST(ScreenedSotta, HandsTheStatisticsOverToTheMemoryStepByStep) {
+  ScreenedSottaOptions options = simple();
+  options.warm_updates = 4;
+  const auto adapter = make(options);
+  ModelState averages = adapter->model().source().clone_norm();
+  const ForwardResult seen =
+      adapter->model().forward(window(0), averages, NormStats::blended(0.5));
+  averages.running_mean = seen.batch_mean;
+  averages.running_var = seen.batch_var;
+  const ForwardResult memory =
+      adapter->model().forward(window(0), averages, NormStats::batch());
+  adapter->step(window(0));
+  EXPECT_EQ(adapter->updates(), 1);
+  EXPECT_TRUE(same(adapter->state().running_mean,
+                   seen.batch_mean.lerp(memory.batch_mean, 0.05)));
+  EXPECT_TRUE(same(adapter->state().running_var,
+                   seen.batch_var.lerp(memory.batch_var, 0.05)));
+
+  // The second window's share is 3/4 of 1/3.
+  const ForwardResult next = adapter->model().forward(
+      window(1), adapter->state(), NormStats::blended(0.25));
+  EXPECT_TRUE(same(adapter->step(window(1)).logits, next.logits));
+}
+
+TEST(ScreenedSotta, LooksAtEachImageAloneOnceTheMemoryHasTakenOver) {
+  ScreenedSottaOptions options = simple();
+  options.warm_updates = 2;
+  const auto adapter = make(options);
+  adapter->step(window(0));
+  EXPECT_EQ(adapter->method().prediction_stats().source,
+            NormStats::Source::kBlended);
+  adapter->step(window(1));
+  EXPECT_EQ(adapter->method().prediction_stats().source,
+            NormStats::Source::kRunning);
+  const at::Tensor whole = adapter->predict_logits(window(2));
+  EXPECT_TRUE(
+      same(adapter->predict_logits(window(2).slice(0, 3, 4)), whole[3]));
+  options.warm_updates = 0;
+  const auto at_once = make(options);
+  at_once->step(window(0));
+  EXPECT_EQ(at_once->method().prediction_stats().source,
+            NormStats::Source::kRunning);
+}
+
+// Half of each window is noise: every second one completes 64 of its own.
+TEST(ScreenedSotta, LearnsOncePerWindowOfImagesThatAreNotForeign) {
+  ScreenedSottaOptions options = simple();
+  options.screen = true;
+  for (const bool pace : {true, false}) {
+    options.screen_pace = pace;
+    const auto adapter =
+        make(options, std::make_shared<testing::HalvesClassifier>(), 64);
+    std::vector<bool> applied;
+    for (uint64_t i = 0; i < 5; ++i) {
+      const auto result =
+          adapter->step(at::cat({halves(32, i), noise(32, 100 + i)}));
+      EXPECT_EQ(result.verdicts[0], Verdict::kAdmitted);
+      EXPECT_EQ(result.verdicts[63], Verdict::kForeign);
+      applied.push_back(result.updates.at(0).applied);
+    }
+    EXPECT_EQ(applied,
+              pace ? std::vector<bool>({false, true, false, true, false})
+                   : std::vector<bool>(5, true));
+  }
+}
+
+// Its screen sees nothing foreign in a stream of one kind.
+TEST(ScreenedSotta, LearnsFromEveryWindowWhereNothingIsForeign) {
+  ScreenedSottaOptions options = simple();
+  options.screen = true;
+  const auto adapter =
+      make(options, std::make_shared<testing::HalvesClassifier>(), 64);
+  for (uint64_t i = 0; i < 4; ++i)
+    EXPECT_TRUE(adapter->step(halves(64, i)).updates.at(0).applied) << i;
+}
+
+TEST(ScreenedSotta, TakesSnapshotsOfVersionsThatHandedOverAtOnce) {
+  ScreenedSottaOptions options = simple();
+  options.screen = true;
+  const auto first = make(options), second = make(options);
+  first->step(window(0));
+  Snapshot snapshot = first->snapshot();
+  for (const char* name : {"warming.handed_over", "screen.unlearnt"})
+    ASSERT_EQ(snapshot.tensors.erase(name), 1U) << name;
+  second->restore(snapshot);
+  EXPECT_EQ(second->method().prediction_stats().source,
+            NormStats::Source::kRunning);
+
+  snapshot.tensors["warming"] = at::full({1}, 1, at::kLong);  // was filling
+  second->restore(snapshot);
+  EXPECT_EQ(second->method().prediction_stats().source,
+            NormStats::Source::kBlended);
+}
+
+TEST(ScreenedSotta, RefusesSnapshotsWithCountsThatCannotBe) {
+  ScreenedSottaOptions options = simple();
+  options.screen = true;
+  const auto adapter = make(options);
+  adapter->step(window(0));
+  const Snapshot good = adapter->snapshot();
+  for (const char* name :
+       {"warming", "warming.seen", "warming.handed_over", "screen.unlearnt"}) {
+    Snapshot damaged = good;
+    damaged.tensors.at(name) = at::full({1}, -80, at::kLong);
+    EXPECT_THROW(adapter->restore(damaged), Error) << name;
+  }
+  EXPECT_NO_THROW(adapter->restore(good));
+}
+
+}  // namespace
+}  // namespace sotta

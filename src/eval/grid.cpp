@@ -104,6 +104,13 @@ std::vector<std::string> resolve_corruptions(const Grid& grid) {
                  known);
 }
 
+std::vector<std::string> all_scenarios() {
+  std::vector<std::string> names;
+  for (const auto& name : scenario_names())
+    if (!find_scenario(name).extra) names.push_back(name);
+  return names;
+}
+
 // A row of each method that `row` names.
 std::vector<GridRow> resolve_methods(const GridRow& row) {
   std::vector<GridRow> rows;
@@ -249,7 +256,7 @@ std::vector<GridRow> parse_sweep(const std::string& text) {
 std::vector<Cell> expand(const Grid& grid) {
   const auto rows = row_cells(grid);
   const auto scenarios =
-      resolve("scenario", grid.scenarios, scenario_names(), scenario_names());
+      resolve("scenario", grid.scenarios, all_scenarios(), scenario_names());
   const auto corruptions = resolve_corruptions(grid);
   require(!grid.seeds.empty(), "seeds", "expected at least one");
   require_no_twins("seeds", grid.seeds);

@@ -8,11 +8,15 @@
 namespace sotta {
 namespace {
 
-std::shared_ptr<const Dataset> generated(const Scenario& scenario, int64_t seed,
-                                         const ImageShape& shape) {
-  const Rng rng(static_cast<uint64_t>(seed));
-  auto images = scenario.generate(rng.child(scenario.name), shape);
-  require(images && images->size() >= 1 && same_shape(images->shape(), shape),
+std::shared_ptr<const Dataset> generated(
+    const Scenario& scenario, int64_t seed,
+    const std::shared_ptr<const Dataset>& target) {
+  const Rng rng = Rng(static_cast<uint64_t>(seed)).child(scenario.name);
+  auto images = scenario.foreign == Scenario::Foreign::kGenerated
+                    ? scenario.generate(rng, target->shape())
+                    : scenario.derive(rng, target);
+  require(images && images->size() >= 1 &&
+              same_shape(images->shape(), target->shape()),
           "scenario " + scenario.name,
           "expected generated images of the target's shape");
   return images;
@@ -23,9 +27,9 @@ std::shared_ptr<const Dataset> generated(const Scenario& scenario, int64_t seed,
 std::shared_ptr<const Dataset> foreign_images(const StreamOptions& options,
                                               const StreamSources& sources) {
   const Scenario& scenario = find_scenario(options.scenario);
-  const ImageShape shape = sources.domains[0].images->shape();
-  if (scenario.foreign == Scenario::Foreign::kGenerated)
-    return generated(scenario, options.seed, shape);
+  const auto& target = sources.domains[0].images;
+  const ImageShape shape = target->shape();
+  if (scenario.is_made()) return generated(scenario, options.seed, target);
   if (!scenario.takes_dataset()) return nullptr;
   if (!sources.foreign || same_shape(sources.foreign->shape(), shape))
     return sources.foreign;

@@ -7,6 +7,7 @@
 
 #include "core/registry.h"
 #include "stream/noise_dataset.h"
+#include "stream/strange_images.h"
 
 namespace sotta {
 namespace {
@@ -52,19 +53,48 @@ Scenario with_datasets(const std::string& name, const std::string& label,
                        std::vector<DatasetChoice> ForeignSets::*kind) {
   return {
       name, label, Scenario::Foreign::kDataset,
-      [kind](const std::string& target) { return sets_beside(target, kind); },
-      nullptr};
+      [kind](const std::string& target) { return sets_beside(target, kind); }};
+}
+
+Scenario extra(const std::string& name, const std::string& label,
+               Scenario::Foreign foreign) {
+  Scenario scenario{name, label, foreign};
+  scenario.extra = true;
+  return scenario;
+}
+
+Scenario blank() {
+  Scenario scenario = extra("blank", "Blank", Scenario::Foreign::kGenerated);
+  scenario.generate = blank_images;
+  return scenario;
+}
+
+Scenario inverted() {
+  Scenario scenario =
+      extra("inverted", "Inverted", Scenario::Foreign::kDerived);
+  scenario.derive = inverted_images;
+  return scenario;
+}
+
+Scenario shuffled() {
+  Scenario scenario =
+      extra("shuffled", "Shuffled", Scenario::Foreign::kDerived);
+  scenario.derive = shuffled_images;
+  return scenario;
 }
 
 Registry<Scenario>& registry() {
   using Foreign = Scenario::Foreign;
   static Registry<Scenario> scenarios(
       "scenario",
-      {{"benign", "Benign", Foreign::kNone, nullptr, nullptr},
+      {{"benign", "Benign", Foreign::kNone},
        with_datasets("near", "Near", &ForeignSets::near),
        with_datasets("far", "Far", &ForeignSets::far),
-       {"attack", "Attack", Foreign::kAttacker, nullptr, nullptr},
-       {"noise", "Noise", Foreign::kGenerated, nullptr, uniform_noise}});
+       {"attack", "Attack", Foreign::kAttacker},
+       {"noise", "Noise", Foreign::kGenerated, nullptr, uniform_noise},
+       blank(),
+       inverted(),
+       shuffled()});
   return scenarios;
 }
 
@@ -77,6 +107,8 @@ void register_scenario(Scenario scenario) {
           "expected a function that names datasets, got none");
   require(scenario.foreign != Foreign::kGenerated || scenario.generate, subject,
           "expected a function that generates images, got none");
+  require(scenario.foreign != Foreign::kDerived || scenario.derive, subject,
+          "expected a function that derives images, got none");
   registry().add(std::move(scenario));
 }
 

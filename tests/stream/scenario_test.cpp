@@ -10,9 +10,13 @@ namespace {
 
 using testing::expect_error;
 
-TEST(Scenario, NamesAreThoseOfThePaper) {
-  EXPECT_EQ(scenario_names(), (std::vector<std::string>{"benign", "near", "far",
-                                                        "attack", "noise"}));
+TEST(Scenario, NamesAreThoseOfThePaperThenExtraOnes) {
+  const std::vector<std::string> names = scenario_names();
+  EXPECT_EQ(names, (std::vector<std::string>{"benign", "near", "far", "attack",
+                                             "noise", "blank", "inverted",
+                                             "shuffled"}));
+  for (size_t i = 0; i < names.size(); ++i)
+    EXPECT_EQ(find_scenario(names[i]).extra, i >= 5) << names[i];
 }
 
 TEST(Scenario, ForeignSetsAreThoseOfThePaper) {
@@ -62,7 +66,8 @@ TEST(Scenario, EveryRuleNamesASplitOfTheCatalogueAndNotTheTarget) {
 }
 
 TEST(Scenario, OthersTakeNoDataset) {
-  for (const char* scenario : {"benign", "attack", "noise"})
+  for (const char* scenario :
+       {"benign", "attack", "noise", "blank", "inverted", "shuffled"})
     EXPECT_TRUE(foreign_datasets("cifar10", scenario).empty());
 }
 
@@ -73,6 +78,9 @@ TEST(Scenario, SaysWhereForeignImagesComeFrom) {
   EXPECT_EQ(find_scenario("far").foreign, Foreign::kDataset);
   EXPECT_EQ(find_scenario("attack").foreign, Foreign::kAttacker);
   EXPECT_EQ(find_scenario("noise").foreign, Foreign::kGenerated);
+  EXPECT_EQ(find_scenario("blank").foreign, Foreign::kGenerated);
+  EXPECT_EQ(find_scenario("inverted").foreign, Foreign::kDerived);
+  EXPECT_EQ(find_scenario("shuffled").foreign, Foreign::kDerived);
   for (const auto& name : scenario_names()) {
     EXPECT_EQ(find_scenario(name).has_foreign(), name != "benign");
     EXPECT_EQ(find_scenario(name).has_attacker(), name == "attack");
@@ -88,6 +96,12 @@ TEST(Scenario, IsRefusedIfItsNameIsTakenOrItsFunctionMissing) {
   scenario.foreign = Scenario::Foreign::kGenerated;
   expect_error(ErrorKind::kInvalid, "scenario fire: expected a function",
                [&] { register_scenario(scenario); });
+  for (const auto foreign :
+       {Scenario::Foreign::kDataset, Scenario::Foreign::kDerived}) {
+    scenario.foreign = foreign;
+    expect_error(ErrorKind::kInvalid, "scenario fire: expected a function",
+                 [&] { register_scenario(scenario); });
+  }
   scenario.foreign = Scenario::Foreign::kDataset;
   expect_error(ErrorKind::kInvalid, "scenario fire: expected a function",
                [&] { register_scenario(scenario); });

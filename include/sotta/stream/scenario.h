@@ -23,6 +23,7 @@ struct Scenario {
     kNone,
     kDataset,    // another dataset, which `datasets` or the user names
     kGenerated,  // `generate` makes them
+    kDerived,    // `derive` makes them from the target images
     kAttacker,   // second copies of target images, in the hands of an attacker
   };
 
@@ -32,17 +33,31 @@ struct Scenario {
 
   // Of kDataset: the sets to take beside this target, the preferred one first;
   // none if the user has to name one.
-  std::function<std::vector<DatasetChoice>(const std::string& target)> datasets;
+  std::function<std::vector<DatasetChoice>(const std::string& target)>
+      datasets = nullptr;
 
   // Of kGenerated: images of this shape, each drawn from `rng` and its index
   // alone. Called several times for one stream: they are to be made when they
   // are read.
   std::function<std::shared_ptr<const Dataset>(const Rng& rng,
                                                const ImageShape& shape)>
-      generate;
+      generate = nullptr;
+
+  // Of kDerived: as many images, of the same shape, made from the target's,
+  // each from its original, `rng` and its index alone.
+  std::function<std::shared_ptr<const Dataset>(
+      const Rng& rng, std::shared_ptr<const Dataset> target)>
+      derive = nullptr;
+
+  // Left out where "all" scenarios are asked for, which are the paper's and
+  // those that were registered.
+  bool extra = false;
 
   bool has_foreign() const { return foreign != Foreign::kNone; }
   bool takes_dataset() const { return foreign == Foreign::kDataset; }
+  bool is_made() const {
+    return foreign == Foreign::kGenerated || foreign == Foreign::kDerived;
+  }
   bool has_attacker() const { return foreign == Foreign::kAttacker; }
 };
 
@@ -50,13 +65,17 @@ struct Scenario {
 // taken or none, and if the function that `foreign` asks for is missing.
 void register_scenario(Scenario scenario);
 
-// Those of the paper, then those that were registered:
+// Those of the paper, the extra ones, then those that were registered:
 //
 //   benign  nothing
 //   near    images of other objects, photographed alike
 //   far     images of another kind altogether
 //   attack  a second copy of target images, in the hands of an attacker
 //   noise   uniform noise
+//
+//   blank     images of one colour each: a covered lens, a broken sensor
+//   inverted  target images as negatives
+//   shuffled  target images cut in 4 x 4 pieces that change places
 std::vector<std::string> scenario_names();
 
 // Throws Error(kInvalid) for an unknown name.

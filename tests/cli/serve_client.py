@@ -43,15 +43,15 @@ def run_checks():
 class Server:
     """`sotta serve` on a free port; ended by SIGTERM, which must end it with code 0.
 
-    Without `wait` it is not waited for until it listens; `limits` are prlimit's."""
+    Without `wait` it is not waited for until it listens; `limits` are prlimit's, `environment` is added."""
 
-    def __init__(self, *flags, state="state", model=f"fashion={MODEL}", port=0, wait=True, limits=()):
+    def __init__(self, *flags, state="state", model=f"fashion={MODEL}", port=0, wait=True, limits=(), environment={}):
         limited = ["prlimit", *limits] if limits else []
         model_flags = ["--model", model] if model else []
         listen = [] if "--listen" in flags else ["--listen", f"127.0.0.1:{port}"]
         self.process = subprocess.Popen(
             [*limited, SOTTA, "serve", *listen, "--state", state, *model_flags, *flags],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
         self.said = ""
         if wait and not self.wait():
             raise AssertionError(f"sotta serve {flags}: {self.process.stderr.read()}")

@@ -242,6 +242,30 @@ TEST(ServedStream, ADamagedJournalIsRepeatedUpToTheDamageAndPutAside) {
   expect_same_state(stream->state().adapter, quiet->state().adapter);
 }
 
+// The stream's next snapshot takes the place of its only one, as nothing more
+// was learnt, and journals from before it go.
+TEST(ServedStream, AJournalThatIsDamagedFromItsBeginningOnIsPutAside) {
+  for (const bool learns : {true, false}) {
+    const TempDir folder;
+    const SmallStream small{folder / "s", "sotta", /*journal=*/true};
+    auto requests = small_requests({3}, 9);
+    for (StreamRequest& request : requests)
+      request.adapt = learns;
+    send(*small.open(), requests, 0, 1);
+    folder.write("s/0000000001.journal", std::string(300, '\0'));
+
+    const auto stream = small.open();
+
+    const StreamStatus status = stream->status();
+    EXPECT_EQ(status.durable_seq, 1);
+    EXPECT_NE(status.notice.find("0000000001.journal: is damaged"),
+              std::string::npos)
+        << status.notice;
+    EXPECT_EQ(small.open()->status().notice, "") << "it is said once";
+    send(*stream, requests, 1, 3);
+  }
+}
+
 TEST(ServedStream, AFrozenStreamAnswersCountsAndLearnsNothing) {
   const TempDir folder;
   const SmallStream small{folder / "s"};

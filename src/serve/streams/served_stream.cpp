@@ -45,11 +45,11 @@ ServedStream::ServedStream(std::unique_ptr<Adapter> adapter,
   repeat(since.requests);
   watch_.mute(false);
   watch_.measure(*adapter_);
-  if (options_.journal && !journal_) save();
-  if (dirty_) return;  // what is whole of a journal is nowhere else
-  for (const int64_t journal : since.damaged)
-    say(storage_->set_journal_aside(journal) + "; went on from request " +
-        std::to_string(next_seq_));
+  if (!dirty_)  // else what is whole of a journal is nowhere else
+    for (const int64_t journal : since.damaged)
+      say(storage_->set_journal_aside(journal) + "; went on from request " +
+          std::to_string(next_seq_));
+  if (options_.journal && !journal_) save();  // removes journals before it
 }
 
 void ServedStream::say(const std::string& problem) {

@@ -252,7 +252,8 @@ std::string StreamFolder::set_journal_aside(int64_t number) const {
   const fs::path journal = journal_of(number);
   fs::path aside = journal;
   aside += kDamaged;
-  fs::rename(journal, aside);
+  if (fs::exists(journal))
+    fs::rename(journal, aside);  // else a save came first
   return journal.string() + ": is damaged, requests after the damage are lost";
 }
 

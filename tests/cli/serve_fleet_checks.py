@@ -189,12 +189,28 @@ def a_lease_lapses_after_lease_seconds():
             other = redis.server("--lease-seconds", seconds)
             expect(other.client().stream("s", 0, draw_images(8, 0)).status, 200, "first")
             other.client().ask("GET", "/v2/models/fashion/streams/s/norm")  # until it is saved
-            other.process.kill()
-            other.end(-9)
+            other.process.send_signal(signal.SIGSTOP)
             begin = time.monotonic()
             expect(one.client().stream("s", 1, draw_images(8, 1)).status, 200, "second")
             waited = time.monotonic() - begin
+            other.process.kill()
+            other.end(-9)
             assert least <= waited <= most, f"--lease-seconds {seconds}: waited {waited}"
+
+
+@needs_redis
+def a_killed_server_is_waited_for_until_it_has_missed_a_renewal():
+    with Redis() as redis, redis.server("--lease-seconds", "60") as one:
+        other = redis.server("--lease-seconds", "60")
+        expect(other.client().stream("s", 0, draw_images(8, 0)).status, 200, "first")
+        other.client().ask("GET", "/v2/models/fashion/streams/s/norm")  # until it is saved
+        other.process.kill()
+        other.end(-9)
+        redis.ask("PEXPIRE sotta:{fashion/s}:lease 29500")
+        begin = time.monotonic()
+        expect(one.client().stream("s", 1, draw_images(8, 1)).status, 200, "second")
+        waited = time.monotonic() - begin
+        assert waited < 20, f"waited {waited}"
 
 
 @needs_redis

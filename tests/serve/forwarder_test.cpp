@@ -1,5 +1,6 @@
 #include "serve/fleet/forwarder.h"
 
+#include <atomic>
 #include <future>
 
 #include <gtest/gtest.h>
@@ -41,14 +42,15 @@ class ForwarderTest : public ::testing::Test {
     forwarder.forward(
         key, {"POST", "/" + key, {}, "body"}, elsewhere(lapses_ms),
         is_repeatable,
-        [outcome](const HttpResponse& response) {
-          outcome->set_value(response.status);
-        },
-        [outcome] { outcome->set_value(0); });
+        {[outcome](const HttpResponse& response) {
+           outcome->set_value(response.status);
+         },
+         [outcome] { outcome->set_value(0); }, [this] { ++gone; }});
     return outcome->get_future();
   }
 
   LoopbackListener owner;
+  mutable std::atomic<int> gone{0};  // nobody listened there, so often
 };
 
 constexpr const char* kAnswer =
@@ -73,6 +75,25 @@ TEST_F(ForwarderTest, WhatMustNotBeSentTwiceIsGivenUpWithTheLease) {
   ASSERT_EQ(outcome.wait_for(std::chrono::seconds(30)),
             std::future_status::ready);
   EXPECT_EQ(outcome.get(), 503);
+}
+
+TEST_F(ForwarderTest, SaysWhereNobodyListens) {
+  Forwarder forwarder({});
+  EXPECT_EQ(forward(forwarder, "stopped", 100, true).get(), 0);
+  EXPECT_EQ(gone, 0);
+  StreamElsewhere nowhere = elsewhere(60000);
+  nowhere.address = LoopbackListener().address();  // is closed
+
+  for (const bool is_repeatable : {true, false}) {
+    std::promise<int> outcome;
+    forwarder.forward(
+        "s", {"GET", "/", {}, ""}, nowhere, is_repeatable,
+        {[&](const HttpResponse& answer) { outcome.set_value(answer.status); },
+         [&] { outcome.set_value(0); }, [&] { ++gone; }});
+    EXPECT_EQ(outcome.get_future().get(), 0);
+  }
+
+  EXPECT_EQ(gone, 2);
 }
 
 TEST_F(ForwarderTest, AServerThatLivesIsWaitedForLongerThanItsLease) {

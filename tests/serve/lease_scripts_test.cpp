@@ -69,6 +69,12 @@ class LeaseScripts : public testing::WithRedis {
     EXPECT_EQ(got.integer, wanted ? 1 : 0);
   }
 
+  void compare_end(const std::string& address) {
+    const bool wanted = end_lease(record, address);
+    EXPECT_EQ(eval(kEndScript, {"l"}, {address, "200000"}).integer,
+              wanted ? 1 : 0);
+  }
+
   void compare_durable(const std::string& owner, int64_t fence,
                        int64_t number) {
     const std::string claim = claim_of[owner];
@@ -109,11 +115,12 @@ TEST_F(LeaseScripts, DoWhatTheRulesDo) {
   Rng rng(7);
   const std::string owners[] = {"a0", "a1", "b0"};
   const std::string addresses[] = {"A", "A", "B"};
-  int64_t most = 0;  // snapshots without a removal
+  int64_t most = 0;                        // snapshots without a removal
+  compare_claim(owners[0], addresses[0]);  // nothing comes before a claim
   for (int i = 0; i < 3000; ++i) {
     const auto who = rng.below(3);
     const int64_t fence = record.fence - rng.below(2);
-    switch (rng.below(7)) {
+    switch (rng.below(8)) {
       case 0:
         compare_claim(owners[who], addresses[who]);
         break;
@@ -131,6 +138,9 @@ TEST_F(LeaseScripts, DoWhatTheRulesDo) {
         break;
       case 5:
         if (i % 8 == 0) compare_remove(owners[who], fence);
+        break;
+      case 6:
+        if (i % 4 == 0) compare_end(addresses[who]);
         break;
       default:  // the lease lapses
         client->run(RedisCommand{"DEL", "l"});
@@ -153,6 +163,26 @@ TEST_F(LeaseScripts, ALeaseLapsesByItself) {
 
   EXPECT_EQ(got.at(0).integer, 1);
   EXPECT_EQ(got.at(1).integer, 2);
+}
+
+TEST_F(LeaseScripts, ALeaseIsEndedWhereItHasMissedARenewalAlone) {
+  const auto claim = [&](const std::string& owner, const std::string& address) {
+    return eval(kClaimScript, {"l", "s"},
+                {owner, address, "4000", "1", owner, ""})
+        .list.at(0)
+        .integer;
+  };
+  const auto end = [&](const std::string& address, const std::string& left) {
+    return eval(kEndScript, {"l"}, {address, left}).integer;
+  };
+  EXPECT_EQ(end("A", "4000"), 0);  // there is none
+  EXPECT_EQ(claim("a", "A"), 1);
+
+  EXPECT_EQ(end("A", "2000"), 0);  // it is renewed
+  EXPECT_EQ(end("B", "4000"), 0);  // another's
+  EXPECT_EQ(claim("b", "B"), 0);
+  EXPECT_EQ(end("A", "4000"), 1);
+  EXPECT_EQ(claim("b", "B"), 1);
 }
 
 TEST_F(LeaseScripts, AStreamThatIsNotThereIsMadeOnRequestAlone) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "serve/fleet/redis_storage.h"
 #include "serve/http/service.h"
 #include "tests/serve/redis_server.h"
 #include "tests/serve/small_service.h"
@@ -20,6 +21,7 @@ class ServiceFleet : public testing::WithRedis {
     FleetOptions options;
     options.redis = redis->address();
     options.advertise = address;
+    options.lease_ms = lease_ms;
     return std::make_shared<const RedisStore>(options);
   }
 
@@ -61,6 +63,7 @@ class ServiceFleet : public testing::WithRedis {
     return {};
   }
 
+  int64_t lease_ms = FleetOptions().lease_ms;
   std::shared_ptr<const RedisStore> fleet;
   std::unique_ptr<Service> service;
 };
@@ -107,6 +110,18 @@ TEST_F(ServiceFleet, StreamsAreGivenBackBeforeAllIsAnswered) {
   EXPECT_EQ(parameters["durable_seq"], 1);
   EXPECT_EQ(fleet->counts().held, 0);
   EXPECT_EQ(service->drain(), 0u);
+}
+
+TEST_F(ServiceFleet, AStreamOfAKilledServerGoesOnBeforeItsLeaseLapses) {
+  lease_ms = 600000;
+  start();
+  RedisClient client(redis->address());
+  const std::string lease = redis_key("m", "a") + ":lease";
+  client.run({{"HSET", lease, "owner", "killed", "address",
+               "http://127.0.0.1:" + std::to_string(testing::free_port())},
+              {"PEXPIRE", lease, "290000"}});  // it has missed a renewal
+
+  EXPECT_EQ(infer("a", 0)["next_seq"], 1);
 }
 
 }  // namespace

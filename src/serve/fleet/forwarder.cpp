@@ -75,18 +75,19 @@ void Forwarder::finish() {
 
 void Forwarder::forward(const std::string& key, HttpRequest request,
                         const StreamElsewhere& where, bool is_repeatable,
-                        HttpReply reply, std::function<void()> again) {
+                        Outcome outcome) {
   request.headers[kForwardedHeader] = "1";
   const std::chrono::milliseconds left(std::max<int64_t>(where.lapses_ms, 0));
   const auto forward = std::make_shared<const Forward>(
       Forward{std::move(request), where.address, Clock::now() + left + kGrace,
-              is_repeatable, std::move(reply), std::move(again)});
+              is_repeatable, std::move(outcome)});
   dispatcher_.post(key, [this, forward] { exchange(*forward); });
 }
 
 void Forwarder::exchange(const Forward& forward) {
   const auto begin = Clock::now();
-  if (begin >= forward.lapses) return forward.again();  // it has waited here
+  const Outcome& outcome = forward.outcome;
+  if (begin >= forward.lapses) return outcome.again();  // it has waited here
   ClientLimits limits;
   limits.answer_ms = milliseconds(forward.lapses - begin) + 1;
   limits.connect_ms = std::min(limits.connect_ms, limits.answer_ms);
@@ -98,17 +99,18 @@ void Forwarder::exchange(const Forward& forward) {
         return waited < kMostMs && lives(server) ? kAskAgainMs : 0;
       };
     HttpResponse response = send_request(server, forward.request, limits);
-    if (says_elsewhere(response)) return retry(forward.again);
+    if (says_elsewhere(response)) return retry(outcome.again);
     ++forwarded_;
-    forward.reply(std::move(response));
+    outcome.reply(std::move(response));
   } catch (const NoAnswer& problem) {
-    if (forward.is_repeatable || !problem.was_sent) return retry(forward.again);
-    forward.reply(error_response(std::make_exception_ptr(
+    if (problem.was_refused && outcome.gone) outcome.gone();
+    if (forward.is_repeatable || !problem.was_sent) return retry(outcome.again);
+    outcome.reply(error_response(std::make_exception_ptr(
         RequestError(HttpStatus::kUnavailable, "stream",
                      "the server that has it is gone, and may have counted "
                      "this request: ask for its next_seq"))));
   } catch (...) {
-    forward.reply(error_response(std::current_exception()));
+    outcome.reply(error_response(std::current_exception()));
   }
 }
 

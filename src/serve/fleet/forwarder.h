@@ -40,9 +40,20 @@ class Forwarder {
 
   const Options& options() const { return options_; }
 
-  // Sends it. Calls `reply` with the answer; `again` if that server cannot be
-  // reached, is gone or does not have the stream, and asking twice does no harm
-  // (`is_repeatable`, or nothing was sent).
+  // What becomes of a request that is sent on.
+  struct Outcome {
+    // With the answer.
+    HttpReply reply;
+
+    // That server cannot be reached, is gone or does not have the stream, and
+    // asking twice does no harm (the request is repeatable, or was not sent).
+    std::function<void()> again;
+
+    // Before `again`, where no process listens there.
+    std::function<void()> gone = {};
+  };
+
+  // Sends it.
   //
   // Waits until the lease lapses, counted from this call: a server that is gone
   // has lost the stream then. One that lives may need longer for an answer:
@@ -50,7 +61,7 @@ class Forwarder {
   // server says that it lives.
   void forward(const std::string& key, HttpRequest request,
                const StreamElsewhere& where, bool is_repeatable,
-               HttpReply reply, std::function<void()> again);
+               Outcome outcome);
 
   // Calls it a moment later.
   void retry(std::function<void()> again);
@@ -67,8 +78,7 @@ class Forwarder {
     std::string address;
     Clock::time_point lapses;  // the lease of the server there
     bool is_repeatable;
-    HttpReply reply;
-    std::function<void()> again;
+    Outcome outcome;
   };
   void exchange(const Forward& forward);
   void wait();

@@ -26,6 +26,13 @@ bool renew_lease(const LeaseRecord& record, const std::string& owner,
   return record.holder == owner && record.fence == fence;
 }
 
+bool end_lease(LeaseRecord& record, const std::string& address) {
+  if (record.holder.empty() || record.address != address) return false;
+  record.holder.clear();
+  record.address.clear();
+  return true;
+}
+
 SaveOutcome save_snapshot(LeaseRecord& record, const std::string& claim,
                           int64_t fence, int64_t number) {
   if (record.fence != fence || record.claim != claim)

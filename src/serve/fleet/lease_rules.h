@@ -49,6 +49,10 @@ ClaimReply claim_lease(LeaseRecord& record, const std::string& owner,
 bool renew_lease(const LeaseRecord& record, const std::string& owner,
                  int64_t fence);
 
+// Ends the lease of a process that is gone from this address and has missed a
+// renewal: it lapses before its time. Whether it did.
+bool end_lease(LeaseRecord& record, const std::string& address);
+
 enum class SaveOutcome {
   kSaved,
   kFenced,  // another owner has claimed the stream since

@@ -55,6 +55,14 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 )";
 
+// KEYS lease; ARGV address milliseconds. 1 if the lease of who is there is
+// ended, as it would have lapsed within the milliseconds.
+constexpr const char* kEndScript = R"(
+if redis.call('HGET', KEYS[1], 'address') ~= ARGV[1] or
+   redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then return 0 end
+return redis.call('DEL', KEYS[1])
+)";
+
 // KEYS lease stream snapshots; ARGV claim fence number milliseconds field bytes
 // next_seq frozen owner content fields... 0 saved, 1 fenced, 2 older. `content`
 // tells the newest plain snapshot's state, '' if this one is not plain; the

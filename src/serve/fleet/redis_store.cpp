@@ -7,6 +7,7 @@
 #include "sotta/core/error.h"
 #include "sotta/core/log.h"
 
+#include "serve/fleet/lease_scripts.h"
 #include "serve/fleet/redis_storage.h"
 
 namespace sotta {
@@ -81,6 +82,19 @@ std::vector<RedisStore::Listed> RedisStore::list(const std::string& model,
     listed.push_back(std::move(stream));
   }
   return listed;
+}
+
+// Renewals come after a third of a lease. Where Redis does not answer the lease
+// lapses by itself.
+void RedisStore::end_lease(const std::string& model, const std::string& stream,
+                           const std::string& address) const {
+  try {
+    context_->client.run(RedisCommand{
+        "EVAL", kEndScript, "1", redis_key(model, stream) + ":lease", address,
+        std::to_string(context_->options.lease_ms / 2)});
+  } catch (const std::exception& error) {
+    log(LogLevel::kWarning, first_line(error));
+  }
 }
 
 FleetCounts RedisStore::counts() const {

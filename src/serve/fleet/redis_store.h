@@ -75,6 +75,12 @@ class RedisStore : public StreamStore {
   // Whether this process has the stream's lease.
   bool holds(const std::string& model, const std::string& stream) const;
 
+  // What is to be done where no process listens at the address of the server
+  // that has a stream: ends its lease, if it has missed a renewal too. One that
+  // is about to end renews its leases until it has given them back.
+  void end_lease(const std::string& model, const std::string& stream,
+                 const std::string& address) const;
+
   FleetCounts counts() const;
 
   // Why Redis cannot be used now, without its address; empty if it can.

@@ -21,10 +21,14 @@ ServerAddress parse_server_address(const std::string& url,
 // A server that could not be asked, or has not answered.
 class NoAnswer : public std::runtime_error {
  public:
-  NoAnswer(const std::string& problem, bool request_was_sent)
-      : std::runtime_error(problem), was_sent(request_was_sent) {}
+  NoAnswer(const std::string& problem, bool request_was_sent,
+           bool connection_was_refused = false)
+      : std::runtime_error(problem),
+        was_sent(request_was_sent),
+        was_refused(connection_was_refused) {}
 
-  bool was_sent;  // it may have done what was asked
+  bool was_sent;     // it may have done what was asked
+  bool was_refused;  // its machine says that no process listens there
 };
 
 struct ClientLimits {

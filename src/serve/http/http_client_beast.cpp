@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -122,7 +123,9 @@ class Exchange {
   void finish_step(const error_code& problem, bool sent) {
     io_.run();
     io_.restart();
-    if (problem) throw NoAnswer(problem.message(), sent);
+    if (problem)
+      throw NoAnswer(problem.message(), sent,
+                     problem == boost::asio::error::connection_refused);
   }
 
   asio::io_context io_{1};

@@ -51,12 +51,18 @@ bool Service::send_on(const CallPointer& call,
   }
   const bool is_repeatable =
       original.method == "GET" || call->infer.seq.has_value();
-  const std::string& stream =
+  const std::string stream =
       call->infer.stream.empty() ? call->rest.at(1) : call->infer.stream;
-  forwarder_->forward(
-      queue_of(*call->model, stream), original, where, is_repeatable,
-      [call](HttpResponse response) { call->answer(std::move(response)); },
-      again);
+  Forwarder::Outcome outcome;
+  outcome.reply = [call](HttpResponse response) {
+    call->answer(std::move(response));
+  };
+  outcome.again = again;
+  outcome.gone = [this, call, stream, address = where.address] {
+    options_.fleet->end_lease(call->model->name(), stream, address);
+  };
+  forwarder_->forward(queue_of(*call->model, stream), original, where,
+                      is_repeatable, std::move(outcome));
   return true;
 }
 

@@ -271,7 +271,7 @@ def wrap(net: nn.Module, *, example: Images, method: Union[str, Type[Method]] = 
         module is traced with ``example`` and run by LibTorch.
     example: some images as the model will be given them: uint8, or float in [0, 1].
     method: one of ``sotta.methods()``, or a class derived from ``sotta.Method``.
-    guard: "off", "skip", "rollback" or "reset": what to do when adaptation goes astray.
+    guard: "off", "skip", "rollback", "reset" or "floor": what to do when adaptation goes astray.
     preset: "clean", or "paper" for the quirks of the published code.
     window: images between two updates.
     mean, std: what the module's inputs are normalised by, per channel. By default those of timm's

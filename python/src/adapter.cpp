@@ -190,7 +190,9 @@ void bind_results(py::module_& core) {
       .def_readonly("parameter_change", &UpdateReport::parameter_change,
                     "Norm of the change of the norm parameters.")
       .def_readonly("guard", &UpdateReport::guard,
-                    "What a guard found and did; empty if none tripped.");
+                    "What a guard found and did; empty if none tripped.")
+      .def_readonly("source_answers", &UpdateReport::source_answers,
+                    "From here on a floor has the source model answer.");
   py::class_<StepResult>(core, "Step", "What one call of a model gave.")
       .def_readonly("logits", &StepResult::logits)
       .def_property_readonly(
@@ -213,6 +215,8 @@ void bind_results(py::module_& core) {
       .def_readonly("update_seconds", &StepResult::update_seconds)
       .def_readonly("guard", &StepResult::guard,
                     "What guards found and did; empty if none tripped.")
+      .def_readonly("by_source", &StepResult::by_source,
+                    "How many predictions are the source model's: a floor.")
       .def("__len__", [](const StepResult& s) { return s.verdicts.size(); });
 }
 

@@ -90,8 +90,7 @@ Adapter::Adapter(std::string name, std::unique_ptr<Method> method,
       update_interval_(context.update_interval) {
   require_at_least("update_interval", update_interval_, 1);
   validate(guard);
-  if (guard.action != "off")
-    guard_ = std::make_unique<Guard>(guard, model().classes());
+  if (guard.action != "off") guard_ = std::make_unique<Guard>(guard, context);
   const DeviceWork at_work(device());
   initial_ = save();
   if (guard_) guard_->set_good(initial_);
@@ -121,7 +120,9 @@ StepResult Adapter::run(const at::Tensor& images) {
   learn_if_due();  // observe() may have left one
   for (int64_t begin = 0; begin < images.size(0);) {
     const int64_t end = std::min(images.size(0), begin + room());
-    append(result, take(images.slice(0, begin, end)));
+    Observation part = take(images.slice(0, begin, end));
+    if (part.by_source) result.by_source += end - begin;
+    append(result, std::move(part));
     begin = end;
     learn_if_due();
   }
@@ -153,7 +154,7 @@ UpdateReport Adapter::update() {
 Observation Adapter::take(const at::Tensor& part) {
   Observation seen = method_->observe(part, part.size(0) == room());
   mark_not_finite(seen);
-  if (guard_) guard_->observe(seen.prediction);
+  if (guard_) guard_->observe(part, seen);
   height_ = part.size(2);
   width_ = part.size(3);
   progress_.pending += part.size(0);
@@ -187,17 +188,17 @@ UpdateReport Adapter::learn() {
   report.verdicts = std::move(verdicts);
   if (!guard_) return report;
 
-  const std::string trouble = guard_->find_trouble(report);
-  if (!trouble.empty())
-    act_on(trouble, before, report);
-  else if (guard_->due_for_snapshot())
+  const Guard::Finding finding = guard_->judge(report);
+  if (!finding.trouble.empty())
+    act_on(finding.trouble, finding.action, before, report);
+  else if (finding.is_good)
     guard_->set_good(save());
+  report.source_answers = guard_->source_answers();
   return report;
 }
 
-void Adapter::act_on(const std::string& trouble, const Snapshot& before,
-                     UpdateReport& report) {
-  const std::string action = guard_->options().action;
+void Adapter::act_on(const std::string& trouble, const std::string& action,
+                     const Snapshot& before, UpdateReport& report) {
   const int64_t seen = samples();
   load(action == "skip"       ? before
        : action == "rollback" ? guard_->good()
@@ -206,7 +207,8 @@ void Adapter::act_on(const std::string& trouble, const Snapshot& before,
   progress_.samples = seen;
   progress_.pending = 0;
   progress_.verdicts.clear();
-  guard_->forget();
+  guard_->start_over();
+  if (guard_->source_answers()) guard_->set_good(initial_);
   report.applied = false;
   report.skipped = "guard: " + trouble;
   report.guard = trouble + "; " + action;
@@ -223,7 +225,15 @@ at::Tensor Adapter::predict_logits(const at::Tensor& images) const {
   const DeviceWork at_work(device());
   check(images);
   check_range(images);
-  return method_->predict(images);
+  return answering().predict(images);
+}
+
+bool Adapter::source_answers() const {
+  return guard_ && guard_->source_answers();
+}
+
+const Method& Adapter::answering() const {
+  return source_answers() ? guard_->source() : *method_;
 }
 
 Snapshot Adapter::snapshot() const {

@@ -7,6 +7,7 @@
 
 #include <ATen/ops/stack.h>
 
+#include "sotta/core/error.h"
 #include "sotta/core/options.h"
 
 #include "core/checks.h"
@@ -18,31 +19,56 @@ std::string percent(double share) {
   return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
 }
 
+// A flag that has no effect is refused.
+void check_effect(const GuardOptions& options) {
+  if (options.action == "off") return;
+  const std::vector<std::string> of_floor = {"guard_look_every",
+                                             "guard_margin"};
+  const bool is_floor = options.action == "floor";
+  const OptionMap usual = to_option_map(GuardOptions());
+  for (const auto& [name, value] : to_option_map(options)) {
+    if (name == "guard" || name == "guard_history" || value == usual.at(name))
+      continue;
+    const bool for_floor =
+        std::find(of_floor.begin(), of_floor.end(), name) != of_floor.end();
+    if (for_floor != is_floor)
+      fail(ErrorKind::kInvalid, name,
+           "has no effect with guard = " + options.action);
+  }
+}
+
 }  // namespace
 
 void validate(const GuardOptions& options) {
-  require_one_of("guard", options.action, {"off", "skip", "rollback", "reset"});
+  require_one_of("guard", options.action,
+                 {"off", "skip", "rollback", "reset", "floor"});
   require_not_negative("guard_max_parameter_change",
                        options.max_parameter_change);
   require_within("guard_max_class_share", options.max_class_share, 0, 1);
   require_within("guard_min_admitted_share", options.min_admitted_share, 0, 1);
   require_within("guard_max_admitted_share", options.max_admitted_share, 0, 1);
   require_at_least("guard_history", options.history, 1);
+  require_at_least("guard_look_every", options.look_every, 1);
+  require_positive("guard_margin", options.margin);
+  check_effect(options);
 }
 
-Adapter::Guard::Guard(GuardOptions options, int64_t classes)
-    : options_(std::move(options)), classes_(static_cast<size_t>(classes)) {
+Adapter::Guard::Guard(GuardOptions options, const MethodContext& context)
+    : options_(std::move(options)),
+      classes_(static_cast<size_t>(context.model->classes())) {
+  if (options_.action == "floor") floor_.emplace(context, options_);
   forget();
 }
 
-void Adapter::Guard::observe(const Prediction& part) {
-  const auto labels = part.labels.contiguous();
+void Adapter::Guard::observe(const at::Tensor& images, Observation& part) {
+  const auto labels = part.prediction.labels.contiguous();
   const auto* label = labels.data_ptr<int64_t>();
   for (int64_t i = 0; i < labels.numel(); ++i)
     ++history_.current[static_cast<size_t>(label[i])];
+  if (floor_) floor_->watch(images, part);
 }
 
-std::string Adapter::Guard::find_trouble(const UpdateReport& report) {
+Adapter::Guard::Finding Adapter::Guard::judge(const UpdateReport& report) {
   GuardHistory::Window window;
   window.class_counts =
       std::exchange(history_.current, std::vector<int64_t>(classes_));
@@ -55,8 +81,18 @@ std::string Adapter::Guard::find_trouble(const UpdateReport& report) {
   history_.windows.push_back(std::move(window));
   keep_only_the_last_windows();
   ++history_.since_good;
-  const std::string reason = trouble_in_numbers(report);
-  return reason.empty() ? trouble_in_history() : reason;
+
+  Finding finding{trouble_in_numbers(report), options_.action, false};
+  if (floor_) {
+    const Floor::Ruling ruling = floor_->rule(due_for_snapshot());
+    finding.action = ruling.to_good ? "rollback" : "reset";
+    if (finding.trouble.empty()) finding.trouble = ruling.trouble;
+    finding.is_good = ruling.is_good;
+    return finding;
+  }
+  if (finding.trouble.empty()) finding.trouble = trouble_in_history();
+  finding.is_good = due_for_snapshot();
+  return finding;
 }
 
 void Adapter::Guard::keep_only_the_last_windows() {
@@ -86,7 +122,7 @@ std::string Adapter::Guard::trouble_in_numbers(
     if (!std::isfinite(value[i])) return names[i] + " is not finite";
   if (!report.parameter_change.defined()) return "";
   const double change = value[names.size() - 1];  // it came last
-  const double limit = options_.max_parameter_change;
+  const double limit = floor_ ? 0 : options_.max_parameter_change;
   if (limit > 0 && change > limit)
     return "parameter change " + to_text(change) + " is above " +
            to_text(limit);
@@ -132,10 +168,24 @@ void Adapter::Guard::forget() {
   history_.windows.clear();
   history_.current.assign(classes_, 0);
   history_.since_good = 0;
+  if (floor_) floor_->forget();
+}
+
+void Adapter::Guard::start_over() {
+  forget();
+  if (floor_) floor_->put_back();
+}
+
+GuardHistory Adapter::Guard::history() const {
+  GuardHistory history = history_;
+  if (floor_) history.floor = floor_->state();
+  return history;
 }
 
 void Adapter::Guard::set_history(GuardHistory history) {
+  if (floor_) floor_->set_state(history.floor.value_or(FloorState()));
   history_ = std::move(history);
+  history_.floor.reset();
   keep_only_the_last_windows();  // another's may be longer
 }
 

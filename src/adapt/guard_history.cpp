@@ -15,6 +15,7 @@ const std::string kWindows = kPrefix + "windows";
 const std::string kCurrent = kPrefix + "current";
 const std::string kSinceGood = kPrefix + "since_good";
 const std::string kGood = kPrefix + "good.";
+const std::string kFloor = kPrefix + "floor.";
 
 // Keeps the sums over a history from overflowing.
 constexpr int64_t kMostCounted = int64_t{1} << 40;
@@ -88,6 +89,7 @@ void add_history(const GuardHistory& history, Snapshot& snapshot) {
   snapshot.tensors[kSinceGood] = at::tensor({history.since_good}, at::kLong);
   for (const auto& [name, tensor] : history.good.tensors)
     snapshot.tensors[kGood + name] = tensor;
+  if (history.floor) save_floor(*history.floor, kFloor, snapshot);
 }
 
 std::optional<GuardHistory> history_of(const Snapshot& snapshot,
@@ -100,7 +102,8 @@ std::optional<GuardHistory> history_of(const Snapshot& snapshot,
     has_any = true;
     if (starts_with(name, kGood))
       history.good.tensors[name.substr(kGood.size())] = tensor;
-    else if (name != kWindows && name != kCurrent && name != kSinceGood)
+    else if (name != kWindows && name != kCurrent && name != kSinceGood &&
+             !is_of_floor(name, kFloor))
       refuse(name, "not to be there");
   }
   if (!has_any) return std::nullopt;
@@ -112,6 +115,7 @@ std::optional<GuardHistory> history_of(const Snapshot& snapshot,
       unpack(read_counts(snapshot, kWindows, {-1, kClassCounts + classes}));
   history.since_good =
       read_counts(snapshot, kSinceGood, {1}).data_ptr<int64_t>()[0];
+  history.floor = read_floor(kFloor, snapshot, classes);
   return history;
 }
 

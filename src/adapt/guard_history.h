@@ -7,6 +7,8 @@
 
 #include "sotta/adapt/snapshot.h"
 
+#include "adapt/floor/floor.h"
+
 namespace sotta {
 
 // What guards remember of the stream: all but their options.
@@ -22,6 +24,7 @@ struct GuardHistory {
   std::deque<Window> windows;    // the last full ones, the oldest first
   int64_t since_good = 0;        // windows since `good` was taken
   Snapshot good;                 // the state to roll back to, without history
+  std::optional<FloorState> floor;
 };
 
 // Adds the history to a snapshot, as tensors named "adapter.guard.…"; those of

@@ -55,6 +55,11 @@ void StreamTally::add(const StepResult& result, const StreamPlan& plan,
     window.loss = result.updates.back().loss;
     window.gradient_norm = result.updates.back().gradient_norm;
   }
+  window.by_source = result.by_source;
+  for (const UpdateReport& update : result.updates) {
+    window.guard_trips += update.guard.empty() ? 0 : 1;
+    window.updates += update.applied ? 1 : 0;
+  }
   windows_.push_back(window);
 }
 
@@ -111,6 +116,15 @@ void StreamTally::fill_windows(Series& series) const {
   if (has_memory) {
     counts("memory_samples", &Window::held);
     counts("memory_foreign", &Window::held_foreign);
+  }
+  const bool was_guarded =
+      std::any_of(windows_.begin(), windows_.end(), [](const Window& window) {
+        return window.by_source + window.guard_trips > 0;
+      });
+  if (was_guarded) {
+    counts("by_source", &Window::by_source);
+    counts("guard_trips", &Window::guard_trips);
+    counts("updates", &Window::updates);
   }
   for (const Window& window : windows_)
     series["accuracy"].push_back(

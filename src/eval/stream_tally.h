@@ -44,6 +44,9 @@ class StreamTally {
     int64_t samples = 0, correct = 0, foreign = 0;
     int64_t admitted = 0, admitted_foreign = 0;
     int64_t held = 0, held_foreign = 0;
+    int64_t by_source = 0;  // predictions, of any kind of sample
+    int64_t guard_trips = 0;
+    int64_t updates = 0;             // that stand
     at::Tensor loss, gradient_norm;  // undefined without an update
   };
 

@@ -54,7 +54,7 @@ DEFAULTS = {
     "eval": MODEL + "--split test --batch 64 --limit 0 --severity 5 --corruption-seed 0",
     "adapt": MODEL + "--method sotta --preset clean --window 64 --seed 0 --guard off --guard-max-parameter-change 1 "
              "--guard-max-class-share 0.9 --guard-min-admitted-share 0 --guard-max-admitted-share 1 --guard-history 8 "
-             "--out - --format jsonl",
+             "--guard-look-every 2 --guard-margin 0.04 --out - --format jsonl",
     "train": RUN + "--model resnet18 --seed 0 --epochs 200 --batch 128 --optimiser sgd --rate 0.1 --warm-up 0 --momentum 0.9 "
              "--weight-decay 0.0005 --label-smoothing 0 --padding 4 --flip 1 --erase 0 --mixup 0 --cutmix 0 --plain-epochs 0 --precision auto --cuda-graphs 1 --width 0 --checkpoint-every 10 --test-every 0 --memory-gb 16",
     "corrupt": RUN + "--kind common --severity all --limit 0 --seed 0 --jpeg85 1 --split test",
@@ -66,7 +66,7 @@ DEFAULTS = {
     "report": "--format md,tex,csv,html,svg",
     "serve": MODEL + "--model fashion=embedded --method sotta --preset clean --window 64 --seed 0 "
              "--guard off --guard-max-parameter-change 1 --guard-max-class-share 0.9 --guard-min-admitted-share 0 "
-             "--guard-max-admitted-share 1 --guard-history 8 --listen 127.0.0.1:8000 --state sotta-state --durability window --answer strict "
+             "--guard-max-admitted-share 1 --guard-history 8 --guard-look-every 2 --guard-margin 0.04 --listen 127.0.0.1:8000 --state sotta-state --durability window --answer strict "
              "--max-streams 10000 --max-resident 256 --max-waiting 1024 --max-waiting-of-one 256 --max-body-mb 64 "
              "--max-connections 4096 --log none --max-state-mb 0 --drain-seconds 0",
     "streams": "--server http://127.0.0.1:8000",

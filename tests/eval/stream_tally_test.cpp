@@ -260,6 +260,34 @@ TEST(StreamTally, CountsWhatAMemoryHoldsByKind) {
   EXPECT_EQ(record.series.at("memory_foreign"), (std::vector<double>{1, 1}));
 }
 
+// A guard trips in the second window, and the source model answers in the
+// third.
+TEST(StreamTally, CountsWhatGuardsDidInEveryWindow) {
+  const StreamPlan plan = small_plan("noise");
+  UpdateReport kept, undone;
+  kept.applied = true;
+  undone.guard = "trouble; reset";
+  StreamTally tally(2), unguarded(2);
+  StepResult window = step_of(plan, 0, 4);
+  window.updates = {kept};
+  tally.add(window, plan, 0);
+  unguarded.add(window, plan, 0);
+  window.updates = {undone};
+  tally.add(window, plan, 0);
+  window.updates = {kept};
+  window.by_source = 4;
+  tally.add(window, plan, 4);
+
+  RunRecord record;
+  tally.fill(record);
+  EXPECT_EQ(record.series.at("by_source"), (std::vector<double>{0, 0, 4}));
+  EXPECT_EQ(record.series.at("guard_trips"), (std::vector<double>{0, 1, 0}));
+  EXPECT_EQ(record.series.at("updates"), (std::vector<double>{1, 0, 1}));
+  RunRecord plain;
+  unguarded.fill(plain);
+  EXPECT_EQ(plain.series.count("by_source"), 0u);
+}
+
 TEST(StreamTally, WithoutAMemoryThereIsNoSeriesOfIt) {
   const StreamPlan plan = small_plan("noise");
   StreamTally tally(2);

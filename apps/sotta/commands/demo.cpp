@@ -151,7 +151,7 @@ void add_demo(CLI::App& program) {
   option("--severity", flags->severity, "1 to 5");
   option("--limit", flags->limit, "images that belong; as many do not");
   option("--seed", flags->seed, "of every random choice");
-  option("--guard", flags->guard, "off, skip, rollback or reset");
+  option("--guard", flags->guard, "off, skip, rollback, reset or floor");
   option("--out", flags->out, "folder for records and report");
   command->add_option("--method", flags->methods, "methods to compare")
       ->delimiter(',')

@@ -30,6 +30,10 @@ struct StepResult {
 
   // What guards found and did, one after another; empty if none tripped.
   std::string guard;
+
+  // How many of the predictions are the source model's, which a floor had
+  // answer in the adapted network's place.
+  int64_t by_source = 0;
 };
 
 // Adapts a classifier to a stream of unlabelled images, predicting every image
@@ -90,8 +94,8 @@ class Adapter {
   // are the caller's to avoid: to find them would wait for the device.
   StepResult rehearse(const at::Tensor& images);
 
-  // What the network predicts now, before an update that is due. Changes
-  // nothing.
+  // What the network predicts now, before an update that is due; the source
+  // model, where a floor has it answer. Changes nothing.
   Prediction predict(const at::Tensor& images) const;
   at::Tensor predict_logits(const at::Tensor& images) const;  // [N, K]
 
@@ -120,9 +124,15 @@ class Adapter {
   // Back to the moment it was made; the guards forget everything too.
   void reset();
 
-  // The network as adapted so far, for export. Shares memory with the adapter:
-  // later steps and restore() may change it.
-  ModelState state() const { return method_->state(); }
+  // The network that answers, for export: as adapted so far, or the source
+  // model where a floor has it answer. Shares memory with the adapter: later
+  // steps and restore() may change it.
+  ModelState state() const { return answering().state(); }
+  NormStats prediction_stats() const { return answering().prediction_stats(); }
+
+  // Whether a floor has the source model answer at present.
+  bool source_answers() const;
+
   const Classifier& model() const { return executor_->model(); }
   const Method& method() const { return *method_; }
 
@@ -161,12 +171,13 @@ class Adapter {
   };
 
   at::Device device() const { return executor_->device(); }
+  const Method& answering() const;
   void check(const at::Tensor& images) const;
   void check_range(const at::Tensor& images) const;
   Observation take(const at::Tensor& part);
   UpdateReport learn();
-  void act_on(const std::string& trouble, const Snapshot& before,
-              UpdateReport& report);
+  void act_on(const std::string& trouble, const std::string& action,
+              const Snapshot& before, UpdateReport& report);
   StepResult run(const at::Tensor& images);
 
   Snapshot save() const;

@@ -10,7 +10,9 @@ namespace sotta {
 struct GuardOptions {
   // What to do when a guard trips: "off" (no guards), "skip" (take the update
   // back), "rollback" (return to the last good snapshot) or "reset" (return to
-  // the source model).
+  // the source model). "floor" compares the adapted network's answers with the
+  // source model's in place of the limits on changes and shares below; while
+  // they tell less, the source model answers (docs/floor.md).
   std::string action = "off";
 
   // Largest norm of one update's parameter change; 0 does not limit it. One
@@ -32,9 +34,15 @@ struct GuardOptions {
   // roll back to.
   int64_t history = 8;
 
+  // Of a floor: every so many windows the source model is asked too. Its
+  // answers count for so many nats more than they tell, and two networks of
+  // which 256 images say less than this are as good (fewer have to be clearer).
+  int64_t look_every = 2;
+  double margin = 0.04;
+
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("guard", action, "off, skip, rollback or reset");
+    v("guard", action, "off, skip, rollback, reset or floor");
     v("guard_max_parameter_change", max_parameter_change,
       "largest norm of an update, 0 for no limit");
     v("guard_max_class_share", max_class_share,
@@ -44,10 +52,13 @@ struct GuardOptions {
     v("guard_max_admitted_share", max_admitted_share,
       "no screening left: largest share of admitted samples");
     v("guard_history", history, "windows that shares are taken over");
+    v("guard_look_every", look_every, "floor: windows between two looks");
+    v("guard_margin", margin, "floor: nats that tell two networks apart");
   }
 };
 
-// Throws Error(kInvalid) naming the first field out of its range.
+// Throws Error(kInvalid) naming the first field out of its range, or set
+// without effect: limits for a floor, a floor's options for other guards.
 void validate(const GuardOptions& options);
 
 }  // namespace sotta

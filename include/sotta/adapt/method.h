@@ -48,6 +48,10 @@ struct Observation {
   at::Tensor logits;  // [N, K], detached; the prediction is their argmax
   Prediction prediction;
   std::vector<Verdict> verdicts;  // one per sample
+
+  // The source model's prediction, not the method's: a floor put it there. The
+  // verdicts are the method's.
+  bool by_source = false;
 };
 
 // With the same verdict on all samples.
@@ -73,6 +77,9 @@ struct UpdateReport {
 
   // What a guard found and did, empty if none tripped. An Adapter's word.
   std::string guard;
+
+  // From here on a floor has the source model answer. An Adapter's word too.
+  bool source_answers = false;
 };
 
 // Of an update that learnt nothing, as the logits of some of the window's

@@ -46,7 +46,7 @@ bool gains_from_batches(const Adapter& adapter) {
                 state.affine.options().dtype(at::kByte).requires_grad(false));
   return PublishedNetwork::can_publish(adapter) &&
          adapter.model().gains_from_lanes(
-             {image, state, adapter.method().prediction_stats()});
+             {image, state, adapter.prediction_stats()});
 }
 
 }  // namespace

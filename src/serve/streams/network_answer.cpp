@@ -40,7 +40,9 @@ void append_answer(const at::Tensor& logits, const Prediction& prediction,
 StreamAnswer answer_with(const Adapter& adapter, const at::Tensor& images) {
   const at::Device device = adapter.executor().device();
   const DeviceWork at_work(device);
-  const at::Tensor logits = adapter.method().predict(images.to(device));
+  const at::Tensor logits = adapter.source_answers()
+                                ? adapter.predict_logits(images.to(device))
+                                : adapter.method().predict(images.to(device));
   return not_screened(logits, classify(logits), adapter.updates());
 }
 

@@ -23,7 +23,7 @@ bool gains(const Adapter& adapter, const Lane& lane) {
 }
 
 Lane lane_of(const Adapter& adapter, const at::Tensor& images) {
-  return {images, adapter.state(), adapter.method().prediction_stats()};
+  return {images, adapter.state(), adapter.prediction_stats()};
 }
 
 }  // namespace

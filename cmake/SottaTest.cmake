@@ -59,3 +59,21 @@ function(sotta_add_stress_test name script)
   set_tests_properties(stress_${name} PROPERTIES LABELS stress TIMEOUT 900 SKIP_RETURN_CODE 77
     ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endfunction()
+
+# sotta_add_stress_program(<name> <module> <sources...>): what such a script or a person runs.
+function(sotta_add_stress_program name module)
+  add_executable(${name} ${ARGN})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE sotta::${module})
+  sotta_strict_warnings(${name})
+endfunction()
+
+# sotta_add_preloaded_library(<name> <source>): comes before the C library in a test, so
+# without a sanitizer, whose own has to come first.
+function(sotta_add_preloaded_library name source)
+  add_library(${name} MODULE ${source})
+  target_compile_options(${name} PRIVATE -fno-sanitize=all)
+  target_link_options(${name} PRIVATE -fno-sanitize=all)
+  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+  sotta_strict_warnings(${name})
+endfunction()

@@ -81,6 +81,7 @@ TEST(ScreenedSotta, HandsTheStatisticsOverToTheMemoryStepByStep) {
   ScreenedSottaOptions options = simple();
   options.warm_updates = 4;
   const auto adapter = make(options);
+  EXPECT_NEAR(adapter->method().statistics_share(), 0.05, 1e-12);
   ModelState averages = adapter->model().source().clone_norm();
   const ForwardResult seen =
       adapter->model().forward(window(0), averages, NormStats::blended(0.5));
@@ -94,6 +95,8 @@ TEST(ScreenedSotta, HandsTheStatisticsOverToTheMemoryStepByStep) {
                    seen.batch_mean.lerp(memory.batch_mean, 0.05)));
   EXPECT_TRUE(same(adapter->state().running_var,
                    seen.batch_var.lerp(memory.batch_var, 0.05)));
+
+  EXPECT_NEAR(adapter->method().statistics_share(), 0.1, 1e-12);
 
   // The second window's share is 3/4 of 1/3.
   const ForwardResult next = adapter->model().forward(

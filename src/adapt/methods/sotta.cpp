@@ -111,7 +111,7 @@ class Sotta : public MemoryMethod {
       unlearnt_ %= window_;
     }
     handed_over_ = std::min(handed_over_ + 1, options_.warm_updates);
-    momentum_.fill_(options_.stats_momentum * (1 - averages_share()));
+    momentum_.fill_(options_.stats_momentum * memory_share());
     return MemoryMethod::update();
   }
 
@@ -137,8 +137,10 @@ class Sotta : public MemoryMethod {
                       : NormStats::running();
   }
 
+  // Of the next update.
   double statistics_share() const override {
-    return 1 - std::pow(1 - options_.stats_momentum, options_.stats_updates);
+    const double rest = 1 - options_.stats_momentum * memory_share(1);
+    return 1 - std::pow(rest, options_.stats_updates);
   }
 
  private:
@@ -234,14 +236,17 @@ class Sotta : public MemoryMethod {
     blend(state_.running_var, result.batch_var);
   }
 
-  // The averages' share in the statistics: all until the memory is full, then
-  // less with every update.
-  double averages_share() const {
-    if (warming_ || options_.warm_updates == 0) return warming_ ? 1 : 0;
-    return 1 - static_cast<double>(handed_over_) /
-                   static_cast<double>(options_.warm_updates);
+  // The memory's share in the statistics so many updates from now: none until
+  // it is full, then more with every update. The rest are the averages'.
+  double memory_share(int64_t later = 0) const {
+    if (warming_ && later == 0) return 0;
+    if (options_.warm_updates == 0) return 1;
+    const int64_t updates =
+        std::min(handed_over_ + later, options_.warm_updates);
+    return static_cast<double>(updates) /
+           static_cast<double>(options_.warm_updates);
   }
-  bool averages() const { return averages_share() > 0; }
+  bool averages() const { return memory_share() < 1; }
 
   // Of images that are not foreign: with averages over the prior and all that
   // came, these images included.
@@ -251,7 +256,7 @@ class Sotta : public MemoryMethod {
   }
   double share_of(int64_t images) const {
     const auto count = static_cast<double>(images);
-    return averages_share() * count /
+    return (1 - memory_share()) * count /
            (options_.warm_prior + static_cast<double>(seen_) + count);
   }
 

@@ -20,8 +20,11 @@
 #include "sotta/adapt/adapter.h"
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
+#include "sotta/models/weights.h"
 
+#include "engine/cuda/cuda_classifier.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/lane_runs.h"
 #include "tests/support/linear_classifier.h"
 
 namespace sotta {
@@ -358,6 +361,19 @@ TEST(Floor, AStateThatDoesNotFitIsRefused) {
   refused("adapted", {});
   refused("other", at::zeros({1}));
   stream.adapter->restore(good);
+}
+
+// A learning rate that ruins the network.
+TEST(Floor, WorksInLanes) {
+  GuardOptions guard = looking_always();
+  guard.action = "floor";
+  const testing::LaneRuns runs(
+      "tent",
+      engine::make_cuda(make_classifier(
+          testing::Golden("methods/network").file(), {}, "network")),
+      {{"learning_rate", 100.0}}, guard);
+  runs.expect_the_same(1e-3);
+  EXPECT_EQ(runs.alone(2).by_source.back(), testing::LaneRuns::kWindow);
 }
 
 TEST(Floor, OptionsWithoutEffectAreRefused) {

@@ -24,8 +24,12 @@ class LaneRuns {
   static constexpr int64_t kWindow = 16;
   static constexpr int64_t kLanes = 4;
 
-  LaneRuns(std::string method, std::shared_ptr<const Classifier> model)
-      : method_(std::move(method)), model_(std::move(model)) {
+  LaneRuns(std::string method, std::shared_ptr<const Classifier> model,
+           OptionMap changes = {}, GuardOptions guard = {})
+      : method_(std::move(method)),
+        model_(std::move(model)),
+        changes_(std::move(changes)),
+        guard_(std::move(guard)) {
     const Golden stream("methods/stream");
     const at::Device device = model_->source().affine.device();
     images_ = stream["images"].to(device);
@@ -36,6 +40,7 @@ class LaneRuns {
   struct Run {
     std::vector<at::Tensor> logits;
     at::Tensor affine, running_mean;
+    std::vector<int64_t> by_source;  // predictions of every window
   };
 
   Run alone(int64_t lane) const {
@@ -67,6 +72,7 @@ class LaneRuns {
         EXPECT_TRUE(
             close(run.logits[w], wanted.logits[w], tolerance, tolerance))
             << "lane " << lane << ", window " << w;
+      EXPECT_EQ(run.by_source, wanted.by_source);
       EXPECT_TRUE(close(run.affine, wanted.affine, tolerance, tolerance));
       EXPECT_TRUE(
           close(run.running_mean, wanted.running_mean, tolerance, tolerance));
@@ -82,12 +88,16 @@ class LaneRuns {
     context.executor = std::move(executor);
     context.source_images = source_images_;
     context.rng = Rng(static_cast<uint64_t>(lane));
-    const auto adapter = make_adapter(method_, context);
+    const auto adapter =
+        make_adapter(method_, context, Preset::kClean, changes_, guard_);
     const at::Tensor stream = images_.roll({5 * lane}, {0});
     Run result;
-    for (int64_t w = 0; w < 3 + lane % 3; ++w)
-      result.logits.push_back(
-          adapter->step(stream.narrow(0, w * kWindow, kWindow)).logits.cpu());
+    for (int64_t w = 0; w < 3 + lane % 3; ++w) {
+      const StepResult step =
+          adapter->step(stream.narrow(0, w * kWindow, kWindow));
+      result.logits.push_back(step.logits.cpu());
+      result.by_source.push_back(step.by_source);
+    }
     result.affine = adapter->state().affine.cpu();
     result.running_mean = adapter->state().running_mean.cpu();
     return result;
@@ -95,6 +105,8 @@ class LaneRuns {
 
   std::string method_;
   std::shared_ptr<const Classifier> model_;
+  OptionMap changes_;
+  GuardOptions guard_;
   at::Tensor images_, source_images_;
 };
 

@@ -148,11 +148,10 @@ TEST(AnswerComparison, TwoKindsThatAreKnownCountAlike) {
   const auto found =
       of(adapted, source, at::cat({looks(96, 0), looks(96, 40)})).compare();
   EXPECT_EQ(found->images, 192);
-  EXPECT_NEAR(found->ahead,
-              (ahead(sure(96, 4), doubtful(96)) +
-               ahead(doubtful(96), sure(96, 4))) /
-                  2,
-              1e-9);
+  EXPECT_NEAR(
+      found->ahead,
+      (ahead(sure(96, 4), doubtful(96)) + ahead(doubtful(96), sure(96, 4))) / 2,
+      1e-9);
 }
 
 TEST(AnswerComparison, AnswersThatAreNoNumbersAreLeftOut) {
@@ -172,19 +171,48 @@ TEST(AnswerComparison, KeepsTheLastImages) {
   EXPECT_EQ(comparison.size(), 0);
 }
 
+AnswerComparison of_two_kinds() {
+  AnswerComparison comparison = of(at::cat({doubtful(128), sure(128, 4)}),
+                                   at::cat({sure(128, 4), doubtful(128)}),
+                                   at::cat({looks(128, 0), looks(128, 40)}));
+  comparison.compare();  // parts the looks
+  return comparison;
+}
+
+// With a parting that is not made anew yet, though half of what it was made of
+// is gone.
 TEST(AnswerComparison, GoesIntoASnapshotAndBack) {
-  const AnswerComparison wanted = of(doubtful(80), sure(80, 4), looks(80, 0));
+  AnswerComparison wanted = of_two_kinds();
+  wanted.add(looks(100, 40), sure(100, 4), sure(100, 4));
   Snapshot snapshot;
   wanted.save("x.", snapshot);
-  EXPECT_EQ(snapshot.tensors.size(), 3u);
-  const auto found = AnswerComparison::read("x.", snapshot, kClasses);
+  EXPECT_EQ(snapshot.tensors.size(), 5u);
+  AnswerComparison found = AnswerComparison::read("x.", snapshot, kClasses);
   EXPECT_EQ(found.compare()->ahead, wanted.compare()->ahead);
-  EXPECT_EQ(AnswerComparison::read("x.", {}, kClasses).size(), 0);
+
+  Snapshot empty;
+  AnswerComparison().save("x.", empty);
+  EXPECT_EQ(AnswerComparison::read("x.", empty, kClasses).size(), 0);
+}
+
+// 255 more leave the groups what they were, one more parts again.
+TEST(AnswerComparison, LooksArePartedAnewWhenAllAreOthers) {
+  AnswerComparison comparison = of_two_kinds();
+  const at::Tensor one_kind = looks(256, 0);
+  comparison.add(one_kind.narrow(0, 0, 255), sure(255, 4), sure(255, 4));
+  comparison.compare();
+  Snapshot before, after;
+  comparison.save("x.", before);
+  EXPECT_EQ(before.tensors.count("x.groups"), 1u);
+  comparison.add(one_kind.narrow(0, 255, 1), sure(1, 4), sure(1, 4));
+  comparison.compare();
+  comparison.save("x.", after);
+  EXPECT_EQ(after.tensors.count("x.groups"), 0u);
 }
 
 TEST(AnswerComparison, WhatCouldNotHaveComeAboutIsRefused) {
   Snapshot good;
-  of(doubtful(80), sure(80, 4), looks(80, 0)).save("x.", good);
+  of_two_kinds().save("x.", good);
   const auto refused = [&](const std::string& name, const at::Tensor& value) {
     Snapshot bad = good;
     bad.tensors.erase("x." + name);
@@ -194,12 +222,16 @@ TEST(AnswerComparison, WhatCouldNotHaveComeAboutIsRefused) {
   refused("adapted", {});
   refused("source", {});
   refused("source", sure(79, 4));
-  refused("source", sure(80, 4).to(at::kDouble));
-  refused("adapted", sure(80, 4).flatten());
-  refused("adapted", 2 * sure(80, 4));
-  refused("adapted", sure(80, 4) * std::numeric_limits<float>::quiet_NaN());
-  refused("looks", at::zeros({80}));
-  refused("looks", at::zeros({79, 20}));
+  refused("source", sure(256, 4).to(at::kDouble));
+  refused("adapted", sure(256, 4).flatten());
+  refused("adapted", 2 * sure(256, 4));
+  refused("adapted", sure(256, 4) * std::numeric_limits<float>::quiet_NaN());
+  refused("looks", {});
+  refused("looks", at::zeros({256}));
+  refused("looks", at::zeros({255, 20}));
+  refused("groups", at::zeros({7}));
+  refused("unparted", {});
+  refused("unparted", at::full({1}, -1, at::kLong));
   EXPECT_THROW(AnswerComparison::read("x.", good, kClasses + 1), Error);
 }
 

@@ -103,20 +103,27 @@ void AnswerComparison::add(const at::Tensor& looks, const at::Tensor& adapted,
   if (looks.defined()) looks_ = last_rows(looks_, looks.index_select(0, sound));
   adapted_ = last_rows(adapted_, adapted.index_select(0, sound));
   source_ = last_rows(source_, source.index_select(0, sound));
+  unparted_ += sound.numel();
 }
 
 void AnswerComparison::forget() {
-  looks_ = adapted_ = source_ = at::Tensor();
+  *this = {};
 }
 
-std::optional<AnswerComparison::Result> AnswerComparison::compare() const {
+void AnswerComparison::part_looks() {
+  unparted_ = 0;
+  const LookGroups groups = LookGroups::part(looks_);
+  groups_ = groups.gap() < kGap ? at::Tensor() : groups.packed();
+}
+
+std::optional<AnswerComparison::Result> AnswerComparison::compare() {
   if (size() < kFewest) return std::nullopt;
   const auto all = [&] { return compared(adapted_, source_).result; };
   if (!looks_.defined()) return all();
-  const LookGroups groups = LookGroups::part(looks_);
-  if (groups.gap() < kGap) return all();
+  if (size() < kAnswers || unparted_ >= kAnswers) part_looks();
+  if (!groups_.defined()) return all();
 
-  const std::vector<int> group = groups.group_of(looks_);
+  const std::vector<int> group = LookGroups::unpacked(groups_).group_of(looks_);
   std::vector<Kind> kinds;
   for (const int which : {0, 1}) {
     const at::Tensor rows = rows_of(group, which);
@@ -132,10 +139,14 @@ std::optional<AnswerComparison::Result> AnswerComparison::compare() const {
 
 void AnswerComparison::save(const std::string& prefix,
                             Snapshot& snapshot) const {
-  if (looks_.defined()) snapshot.tensors[prefix + "looks"] = looks_;
-  if (!adapted_.defined()) return;
-  snapshot.tensors[prefix + "adapted"] = adapted_;
-  snapshot.tensors[prefix + "source"] = source_;
+  const auto put = [&](const char* name, const at::Tensor& value) {
+    if (value.defined()) snapshot.tensors[prefix + name] = value;
+  };
+  put("adapted", adapted_);
+  put("source", source_);
+  put("looks", looks_);
+  put("groups", groups_);
+  put("unparted", at::tensor({unparted_}, at::kLong));
 }
 
 AnswerComparison AnswerComparison::read(const std::string& prefix,
@@ -147,34 +158,44 @@ AnswerComparison AnswerComparison::read(const std::string& prefix,
                                            : found->second.cpu().contiguous();
   };
   AnswerComparison comparison;
-  comparison.looks_ = find("looks");
   comparison.adapted_ = find("adapted");
   comparison.source_ = find("source");
-  const auto is_table = [](const at::Tensor& values) {
-    return values.scalar_type() == at::kFloat && values.dim() == 2 &&
-           values.size(0) >= 1 && values.size(0) <= kAnswers &&
-           at::isfinite(values).all().item<bool>();
-  };
-  const auto are_answers = [&](const at::Tensor& values) {
-    return is_table(values) && values.size(1) == classes &&
-           values.size(0) == comparison.adapted_.size(0) &&
-           values.ge(0).logical_and(values.le(1)).all().item<bool>();
-  };
-  const bool has_answers = comparison.adapted_.defined();
-  bool fits = comparison.source_.defined() == has_answers &&
-              (has_answers || !comparison.looks_.defined());
-  if (fits && has_answers)
-    fits = comparison.adapted_.dim() == 2 && are_answers(comparison.adapted_) &&
-           are_answers(comparison.source_);
-  if (fits && comparison.looks_.defined())
-    fits = is_table(comparison.looks_) &&
-           comparison.looks_.size(0) == comparison.adapted_.size(0);
-  if (!fits)
+  comparison.looks_ = find("looks");
+  comparison.groups_ = find("groups");
+  const at::Tensor unparted = find("unparted");
+  const bool is_count = unparted.defined() && unparted.numel() == 1 &&
+                        unparted.scalar_type() == at::kLong &&
+                        unparted.item<int64_t>() >= 0;
+  if (!is_count || !comparison.fits(classes))
     fail(ErrorKind::kBadFormat, "snapshot",
          "expected \"" + prefix +
              "adapted\" and others to be two networks' answers to the same "
              "images, got others");
+  comparison.unparted_ = std::min(unparted.item<int64_t>(), kAnswers);
   return comparison;
+}
+
+bool AnswerComparison::fits(int64_t classes) const {
+  if (!adapted_.defined())
+    return !source_.defined() && !looks_.defined() && !groups_.defined();
+  const auto is_table = [&](const at::Tensor& values) {
+    return values.defined() && values.scalar_type() == at::kFloat &&
+           values.dim() == 2 && values.size(0) >= 1 &&
+           values.size(0) <= kAnswers && values.size(0) == adapted_.size(0) &&
+           at::isfinite(values).all().item<bool>();
+  };
+  const auto are_answers = [&](const at::Tensor& values) {
+    return is_table(values) && values.size(1) == classes &&
+           values.ge(0).logical_and(values.le(1)).all().item<bool>();
+  };
+  if (adapted_.dim() != 2 || !are_answers(adapted_) || !are_answers(source_))
+    return false;
+  if (!looks_.defined()) return !groups_.defined();
+  if (!is_table(looks_)) return false;
+  return !groups_.defined() ||
+         (groups_.scalar_type() == at::kFloat && groups_.dim() == 1 &&
+          groups_.numel() == LookGroups::packed_size(looks_.size(1)) &&
+          at::isfinite(groups_).all().item<bool>());
 }
 
 }  // namespace sotta

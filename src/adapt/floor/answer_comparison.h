@@ -31,7 +31,8 @@ Telling telling_of(const at::Tensor& probabilities);
 // counts of which the two networks together know clearly more; if there is no
 // such kind, both count alike.
 //
-// Keeps looks and probabilities of the last kAnswers images, on the host.
+// Keeps looks and probabilities of the last kAnswers images, on the host. Looks
+// are parted anew when so many more have come: that takes longer than all else.
 class AnswerComparison {
  public:
   static constexpr int64_t kAnswers = 256;
@@ -61,16 +62,21 @@ class AnswerComparison {
 
   // None of fewer than kFewest images.
   static constexpr int64_t kFewest = 64;
-  std::optional<Result> compare() const;
+  std::optional<Result> compare();
 
-  // As tensors named `prefix`looks, adapted, source. Reading throws
-  // Error(kBadFormat) if they could not have come about.
+  // As tensors named `prefix`adapted, source, looks, groups, unparted. Reading
+  // throws Error(kBadFormat) if they could not have come about.
   void save(const std::string& prefix, Snapshot& snapshot) const;
   static AnswerComparison read(const std::string& prefix,
                                const Snapshot& snapshot, int64_t classes);
 
  private:
+  void part_looks();
+  bool fits(int64_t classes) const;
+
   at::Tensor looks_, adapted_, source_;
+  at::Tensor groups_;     // LookGroups::packed(), if there is a gap
+  int64_t unparted_ = 0;  // images since the looks were parted
 };
 
 }  // namespace sotta

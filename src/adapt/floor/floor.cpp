@@ -112,8 +112,8 @@ void Floor::put_back() {
 }
 
 bool is_of_floor(const std::string& name, const std::string& prefix) {
-  const std::vector<std::string> names = {"state", "best", "looks", "adapted",
-                                          "source"};
+  const std::vector<std::string> names = {
+      "state", "best", "adapted", "source", "looks", "groups", "unparted"};
   return std::any_of(names.begin(), names.end(), [&](const std::string& own) {
     return name == prefix + own;
   });

@@ -75,9 +75,12 @@ struct LaneGroup::Request {
 
   // How far it is in its window. A method predicts first, with running
   // statistics if it can; passes that train come later, and at last their way
-  // back.
+  // back. A lane that looks elsewhere before its way back is let go ahead:
+  // kernels for lanes use up what a graph keeps, so that a batch goes back
+  // once.
   int progress() const {
     if (goes_back()) return 3;
+    if (!with_gradients && member->has_graph_) return 4;
     if (with_gradients) return 2;
     return lane.stats.source == NormStats::Source::kRunning ? 0 : 1;
   }

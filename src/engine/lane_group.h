@@ -34,7 +34,8 @@ int64_t most_lanes(const at::Tensor& images);
 //
 // Lanes may begin and end at any time, and need not want the same: what is
 // further in a window goes first, so that those behind wait for the next window
-// and are together with the others from there on.
+// and are together with the others from there on. The way back of a batch is
+// computed once, when no lane of it has another pass to make before.
 //
 // Passes that gain nothing from company (Classifier::gains_from_lanes()) are
 // computed at once, by the lane's own thread.

@@ -191,13 +191,25 @@ class Lifting {
       refuse("has no norm layers to adapt, none with scales and shifts");
   }
 
+  // Not so where batch norm standardises the weights of a convolution.
+  bool sees_images(const Value* value) const {
+    const Node* node = value->node();
+    // Of the graph's parameters only the images are one; a loop's may be.
+    if (node->kind() == c10::prim::Param)
+      return value != result_.graph->inputs()[0];
+    if (!node->blocks().empty()) return true;
+    return std::any_of(node->inputs().begin(), node->inputs().end(),
+                       [&](const Value* input) { return sees_images(input); });
+  }
+
   // What has no scale and shift for each channel is part of the body.
   void find_norm(Node* node, const NormOperator& found) {
     const NamedTensor scale = held_by(node->input(found.scale));
     const at::Tensor shift = held_by(node->input(found.scale + 1)).tensor;
     const bool is_batch = found.kind == NormKind::kBatch;
     if (!scale.tensor.defined() || !shift.defined()) {
-      if (is_batch) refuse("has a batch norm layer without scale or shift");
+      if (is_batch && sees_images(node->input(0)))
+        refuse("has a batch norm layer without scale or shift");
       return;
     }
     if (!is_batch && (scale.tensor.dim() != 1 || shift.dim() != 1)) return;

@@ -111,6 +111,33 @@ TEST(ExportedGraphs, BatchNormNeedsItsVectors) {
   expect_refused(program, "norm layer batch has vectors of different lengths");
 }
 
+// The last layer's weights, standardised over their rows.
+TEST(ExportedGraphs, BatchNormMayStandardiseWeights) {
+  ExportedProgram program = read("mixed");
+  ExportedNode& linear = node_of(program, "linear.default");
+  ExportedNode standardise = node_of(program, "batch_norm.default");
+  argument_of(standardise, "input").items = argument_of(linear, "weight").items;
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"})
+    argument_of(standardise, name).items = {{}};
+  ExportedItem training;
+  training.kind = Kind::kBool;
+  training.integer = 1;
+  argument_of(standardise, "training").items = {training};
+  standardise.results[0].values[0] = program.graph.values++;
+  argument_of(linear, "weight").items[0].value =
+      standardise.results[0].values[0];
+  auto& nodes = program.graph.nodes;
+  nodes.insert(nodes.begin() + (&linear - nodes.data()), standardise);
+  const ExportedNetwork network = lift(program);
+  EXPECT_EQ(network.norms.size(), 3u);
+
+  // What sees images is refused as before.
+  ExportedNode& norm = node_of(program, "batch_norm.default");
+  for (const char* name : {"weight", "bias"})
+    argument_of(norm, name).items = {{}};
+  expect_refused(program, "has a batch norm layer without scale or shift");
+}
+
 TEST(ExportedGraphs, BatchNormIsUsedOnce) {
   ExportedProgram program = read("mixed");
   auto& nodes = program.graph.nodes;

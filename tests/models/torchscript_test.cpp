@@ -136,6 +136,7 @@ struct FlatNetwork {
   at::Tensor mean = at::randn({4}), var = at::rand({4}) + 0.5;
   at::Tensor weight = at::randn({5, 4}), bias = at::randn({5});
   bool last_has_parameters = true;
+  std::string projection = "self.project";
   std::string after_project = "x";  // what batch norm is given
   std::string after_last;           // what becomes of the logits
   std::string epsilon = "1e-5";
@@ -165,7 +166,9 @@ struct FlatNetwork {
     network.register_module("last", last);
     network.define(
         "def forward(self, x):\n"
-        "  x = torch.linear(torch.flatten(x, 1), self.project)\n"
+        "  x = torch.linear(torch.flatten(x, 1), " +
+        projection +
+        ")\n"
         "  x = self.norm.forward(" +
         after_project +
         ")\n"
@@ -234,6 +237,38 @@ TEST(TorchScriptFile, EveryBatchNormLayerHasItsOwnEpsilon) {
         model->forward(images, model->source(), stats).features,
         (rows - mean) / (var + 0.5).sqrt() * flat.scale + flat.shift, 1e-4));
   }
+}
+
+// As networks with group norm do: each row of weights has mean 0 and
+// variance 1.
+TEST(TorchScriptFile, BatchNormMayStandardiseWeights) {
+  const testing::TempDir folder;
+  FlatNetwork flat;
+  const std::string standardised =
+      "torch.batch_norm(self.project.unsqueeze(0), None, None, None, None, "
+      "True, 0., 1e-9, True)";
+  flat.projection = standardised + ".squeeze(0)";
+  flat.save(folder / "flat.pt");
+  const auto model = load_torchscript(folder / "flat.pt", plain_pixels());
+  ASSERT_EQ(model->norm_layers().size(), 1u);
+  const at::Tensor images = at::rand({6, 3, 4, 4});
+  const at::Tensor& weights = flat.project;
+  const at::Tensor rows = (weights - weights.mean({1}, true)) /
+                          weights.var({1}, false, true).sqrt();
+  EXPECT_TRUE(testing::close(
+      model->forward(images, model->source(), NormStats::running()).features,
+      (images.flatten(1).matmul(rows.t()) - flat.mean) /
+              (flat.var + 1e-5).sqrt() * flat.scale +
+          flat.shift,
+      1e-4));
+
+  FlatNetwork of_images;
+  of_images.after_project =
+      "torch.batch_norm(x, None, None, None, None, True, 0., 1e-9, True)";
+  of_images.save(folder / "of_images.pt");
+  testing::expect_error(
+      ErrorKind::kUnsupported, "has a batch norm layer without scale or shift",
+      [&] { load_torchscript(folder / "of_images.pt", plain_pixels()); });
 }
 
 TEST(TorchScriptFile, ImagesThatTheNetworkCannotTakeAreOneSentence) {

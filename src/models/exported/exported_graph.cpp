@@ -251,6 +251,12 @@ class Lifting {
       refuse("has no norm layers to adapt, none with scales and shifts");
   }
 
+  // Not so where batch norm standardises the weights of a convolution: it reads
+  // them, or what one operator has made of them.
+  bool sees_images(std::optional<size_t> value) const {
+    return !held_behind(value, {"reshape", "view"});
+  }
+
   // What has no scale and shift for each channel is part of the body.
   void find_norm(size_t number, NormKind kind) {
     const ExportedNode& node = graph_.nodes[number];
@@ -258,7 +264,9 @@ class Lifting {
     const auto shift = held_behind(value_of(node, "bias"), {"repeat"});
     const bool is_batch = kind == NormKind::kBatch;
     if (!scale || !shift) {
-      if (is_batch) refuse("has a batch norm layer without scale or shift");
+      if (is_batch &&
+          (!operators_[number] || sees_images(value_of(node, "input"))))
+        refuse("has a batch norm layer without scale or shift");
       return;
     }
     if (!is_batch &&
@@ -368,7 +376,8 @@ class Lifting {
   ExportedStep make_step(size_t number) {
     const ExportedNode& node = graph_.nodes[number];
     ExportedStep step;
-    if (norm_kind(node.target) != NormKind::kBatch) {
+    if (norm_kind(node.target) != NormKind::kBatch ||
+        norm_numbers_.count(number) == 0) {
       step.call.emplace(*operators_[number], for_inference(node), device_,
                         subject_);
       return step;

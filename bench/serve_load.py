@@ -297,12 +297,17 @@ class Pool:
 
 
 def overload(flags):
-    """Four times what the server can do, requests of 16 images to 16 streams, some with a timeout."""
+    """Four times what the server can do, requests of 16 images to 16 streams, some with a timeout.
+
+    Streams begin with `stored` answers, of which they keep 1,024: else these are what memory grows by."""
     requests = [infer_request(draw_images(16, i), sequence_id=f"s{i % 16}", **({"timeout": 100000} if i % 4 == 0 else {}))
                 for i in range(64)]
 
     async def run(server):
+        filled = [infer_request(draw_images(16, i), sequence_id=f"s{i}", adapt=False) for i in range(16)]
         pool = Pool(server.port)
+        for _ in range(flags.stored):
+            await asyncio.gather(*[pool.ask(request) for request in filled])
         capacity = await pool.closed_loop(requests, flags.warm_up)
         normal = Pool(server.port)
         await normal.at_rate(requests, capacity / 4, flags.warm_up)
@@ -387,7 +392,7 @@ def parse_flags():
     command(batch, streams=64, seconds=5.0, warm_up=1.0, rounds=3, clients=1, threads=0, device="cpu", precision="fp32",
             model="", side=32).add_argument("--they", nargs="+", choices=["predicting", "learning"],
                                             default=["predicting", "learning"])
-    command(overload, seconds=20.0, warm_up=2.0)
+    command(overload, seconds=20.0, warm_up=2.0, stored=1024)
     command(idle, connections=1000, requests=2000)
     command(streams, streams=10000, resident=200, images=1, turns=2)
     return parser.parse_args()

@@ -23,6 +23,7 @@ from free_port import free_port  # noqa: E402
 
 SIDE = 28
 SIZES = [3, 8, 1, 20, 5]  # images of a request; windows are of 8
+LEASE = 4  # seconds; when they have passed nothing has to wait for a server that is gone
 LARGE = "large"  # begins the names of streams whose every second request is larger than HAProxy's buffer
 MODEL = "/v2/models/fashion"
 
@@ -256,6 +257,21 @@ def read_answer(headers, body):
     return json.loads(body[:length])["parameters"], hashlib.sha256(body[length:]).digest()
 
 
+class Wait(typing.NamedTuple):
+    """A request that was not answered at once; `before` is when the stream's last one was answered."""
+    stream: str
+    before: float
+    begin: float
+    end: float
+
+
+def judged_wait(wait, events):
+    """How long it took from the last disturbance that the stream met: (when, streams, what) are all there were. Of those before
+    the last answer the stream has gone on from that came a second later; without any the request's own time counts."""
+    met = [when for when, hit, _ in events if max(wait.before - 1, wait.begin - LEASE) < when < wait.end and wait.stream in hit]
+    return wait.end - max(met, default=wait.begin)
+
+
 class Client(threading.Thread):
     """Sends one stream request by request, each again until it was answered; minds next_seq. What
     was durable must stay so. When it is to end it sends one more, which a loss would show by."""
@@ -265,6 +281,7 @@ class Client(threading.Thread):
         self.port, self.stream, self.pause, self.draw = port, stream, pause, random.Random(seed)
         self.seq = self.sent = self.durable = self.repeated = 0  # `sent` is behind the last that ever was
         self.answers, self.failures, self.waits = {}, [], []
+        self.answered = 0  # when it was answered last
         self.problem, self.ended = None, threading.Event()
         self.connection = None
 
@@ -282,15 +299,16 @@ class Client(threading.Thread):
             self.problem = f"stream {self.stream}: {problem!r}"
 
     def send_next(self):
-        begin, tries = time.monotonic(), 0
+        begin, tries, before = time.monotonic(), 0, self.answered
         body, headers = infer_message(self.stream, self.seq)
         while not self.try_once(body, headers):
             tries += 1
             expect(time.monotonic() - begin < 90, f"request {self.seq} was not answered in 90 s: {self.failures[-3:]}")
             time.sleep(0.1)
             body, headers = infer_message(self.stream, self.seq)  # it may have gone back
-        if tries or time.monotonic() - begin > 1:
-            self.waits.append((begin, time.monotonic()))
+        self.answered = time.monotonic()
+        if tries or self.answered - begin > 1:
+            self.waits.append(Wait(self.stream, before, begin, self.answered))
 
     def try_once(self, body, headers):
         """Whether the request was answered and counted."""

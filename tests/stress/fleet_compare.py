@@ -1,11 +1,11 @@
 """Whether fleet_serve.py would notice: a client compares where its stream stands with what must be,
-and with all that must not.
+and with all that must not; and how long a stream waited is judged from the right moment.
 
 usage: fleet_compare.py
 """
 import sys
 
-from fleet import Broken, Client, Standing
+from fleet import Broken, Client, Standing, Wait, judged_wait
 
 
 def client(answers, seq, sent):
@@ -38,6 +38,17 @@ def main():
             ("next_seq is 3, not 2", problem(stands, Standing(2, 12, b"norm")))]:
         if part not in said or bool(part) != bool(said):
             sys.exit(f"expected '{part}', got '{said}'")
+    for wanted, before, begin, end, disturbed in [
+            (5, 90, 103, 105, [(100, {"camera"})]),  # the client was not there when it happened
+            (2, 90, 104, 106, [(99, {"camera"})]),  # leases have lapsed since
+            (4, 90, 104, 106, [(100, {"camera"}), (102, {"camera"})]),
+            (2, 90, 104, 106, [(100, {"other"})]),
+            (2, 102, 103, 105, [(100, {"camera"})]),  # it had gone on: another cause
+            (5, 100.5, 103, 105, [(100, {"camera"})]),  # that answer was on its way
+            (2, 90, 104, 106, [(100, set()), (107, {"camera"})])]:
+        found = judged_wait(Wait("camera", before, begin, end), [(when, hit, "") for when, hit in disturbed])
+        if found != wanted:
+            sys.exit(f"a wait is judged as {found} s, not {wanted}: {disturbed}")
     print("every difference is noticed")
 
 

@@ -16,7 +16,8 @@ Redis, HAProxy and the servers are real processes on loopback. WHAT happens COUN
 Every stream's answers and norm layers must be to the byte those of one server that nobody disturbed
 and that got as many of its requests, every image learnt from once, nothing durable lost. A stream
 goes on within 7 s of the last disturbance that it met: one of the process that held its lease, or of
-any where none that runs did (a server that has started again is another process). With a COUNT below
+any where none that runs did (a server that has started again is another process), unless it has gone
+on since. With a COUNT below
 8, as in the tests of a busy machine, that is only said.
 """
 import pathlib
@@ -29,10 +30,9 @@ import tempfile
 import threading
 import time
 
-from fleet import LARGE, Balancer, Broken, Client, Link, Redis, Server, expect, standing, undisturbed, wait_for
+from fleet import LARGE, Balancer, Broken, Client, Link, Redis, Server, expect, judged_wait, standing, undisturbed, wait_for
 
 LONGEST_WAIT = 7
-LEASE = 4  # seconds; when they have passed nothing has to wait for a server that is gone
 SHORT = 8  # disturbances, below which neither times nor late saves are judged
 
 
@@ -66,11 +66,6 @@ class Fleet:
             held = self.redis.held(names, [each for each in self.servers if each.process.runs() and not each.stopped])
             hit = {name for name in names if held.get(name, server.port) == server.port}
         self.events.append((time.monotonic(), hit, f"{what} {server.port if server else 'all'}"))
-
-    def judged_wait(self, stream, begin, end):
-        """How long a request that ended at `end` waited for after the last disturbance that its stream met."""
-        met = [when for when, hit, _ in self.events if begin - LEASE < when < end and stream in hit]
-        return end - max(met, default=begin)
 
     def check_clients(self):
         for client in self.clients:
@@ -107,10 +102,10 @@ class Fleet:
         return self.summary(sum(each.next_seq for each in found.values()))
 
     def summary(self, requests):
-        waits = [(client.stream, begin, end) for client in self.clients for begin, end in client.waits]
-        self.judged = [self.judged_wait(*wait) for wait in waits]
+        waits = [wait for client in self.clients for wait in client.waits]
+        self.judged = [judged_wait(wait, self.events) for wait in waits]
         self.list_waits(waits)
-        longest = max([end - begin for _, begin, end in waits], default=0)
+        longest = max([wait.end - wait.begin for wait in waits], default=0)
         counts = {name: sum(server.count(name) for server in self.servers) for name in ("fenced_saves", "forwarded_requests", "claims")}
         self.fenced = counts["fenced_saves"]
         failures = sum(len(client.failures) for client in self.clients)
@@ -123,8 +118,8 @@ class Fleet:
     def list_waits(self, waits):
         """For a person who looks for the cause of a long one: disturbances and waits in the order of time."""
         lines = [(when, f"disturbs {len(hit)} streams: {what}") for when, hit, what in self.events]
-        lines += [(begin, f"{stream} waits for {end - begin:.2f} s, judged {judged:.2f} s")
-                  for (stream, begin, end), judged in zip(waits, self.judged)]
+        lines += [(wait.begin, f"{wait.stream} waits for {wait.end - wait.begin:.2f} s, judged {judged:.2f} s")
+                  for wait, judged in zip(waits, self.judged)]
         (self.folder / "waits.log").write_text("".join(f"{when:.2f} {line}\n" for when, line in sorted(lines)))
 
     def check_waits(self, said):

@@ -196,7 +196,7 @@ TEST(AnswerComparison, GoesIntoASnapshotAndBack) {
 }
 
 // 255 more leave the groups what they were, one more parts again.
-TEST(AnswerComparison, LooksArePartedAnewWhenAllAreOthers) {
+TEST(AnswerComparison, LooksArePartedAnewWhenAsManyMoreHaveCome) {
   AnswerComparison comparison = of_two_kinds();
   const at::Tensor one_kind = looks(256, 0);
   comparison.add(one_kind.narrow(0, 0, 255), sure(255, 4), sure(255, 4));
@@ -230,8 +230,9 @@ TEST(AnswerComparison, WhatCouldNotHaveComeAboutIsRefused) {
   refused("looks", at::zeros({256}));
   refused("looks", at::zeros({255, 20}));
   refused("groups", at::zeros({7}));
-  refused("unparted", {});
-  refused("unparted", at::full({1}, -1, at::kLong));
+  refused("counts", {});
+  refused("counts", at::full({2}, -1, at::kLong));
+  refused("counts", at::zeros({1}, at::kLong));
   EXPECT_THROW(AnswerComparison::read("x.", good, kClasses + 1), Error);
 }
 

@@ -115,6 +115,21 @@ for kind in 'sotta skip' 'sotta reset' 'tent rollback'; do
   cmp -s whole.safetensors c3.safetensors || give_up "a guarded chain ends in another state"
 done
 
+# A learning rate that ruins the network: the source model answers for it, also
+# where a run goes on from a state.
+ruin=(--method tent --set learning_rate=1e30 --guard floor --guard-look-every 1)
+run adapt --input images.npy "${ruin[@]}" --out ruined.jsonl --state-out ruined.safetensors
+expect_code 0
+expect_error "; reset"
+expect_error 'sotta: the source model answered for'
+run adapt --input images.npy --method source --out source.jsonl
+expect_code 0
+run adapt --input images.npy "${ruin[@]}" --state-in ruined.safetensors --out after.jsonl
+expect_code 0
+expect_error 'sotta: the source model answered for 40 images'
+cut -d, -f3-5 source.jsonl >wanted.txt
+cut -d, -f3-5 after.jsonl | cmp -s wanted.txt - || give_up "expected the source model's answers"
+
 # A folder, as CSV; names on standard input give the same predictions.
 run adapt --input photos --format csv --method tent --export adapted.safetensors
 expect_code 0
@@ -224,6 +239,8 @@ refused '--shorter-side: expected 0 to 16384, got -1' --size 8 --shorter-side -1
 refused '--shorter-side: expected at least --size, 16, got 8' --size 16 --shorter-side 8
 refused 'guard_history: expected at least 1, got 0' --guard-history 0
 refused 'guard_max_class_share: expected 0 to 1, got 2' --guard-max-class-share 2
+refused 'guard_margin: has no effect with guard = skip' --guard skip --guard-margin 0.1
+refused 'guard_max_class_share: has no effect with guard = floor' --guard floor --guard-max-class-share 0.5
 
 # Weights that are no numbers: neither are the confidences.
 python3 - "$SOTTA_ROOT/tests/golden/methods/network.safetensors" <<'PYTHON'

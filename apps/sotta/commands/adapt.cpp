@@ -144,12 +144,14 @@ struct Tally {
   int64_t images = 0;  // that could be read
   int64_t admitted = 0;
   int64_t not_finite = 0;
+  int64_t by_source = 0;  // images that the source model answered for a floor
 
   int64_t unreadable() const { return lines - images; }
 
   void add(const ImageBatch& batch, const StepResult& result) {
     lines += static_cast<int64_t>(batch.items.size());
     images += static_cast<int64_t>(result.verdicts.size());
+    by_source += result.by_source;
     for (size_t i = 0; i < result.verdicts.size(); ++i) {
       if (result.verdicts[i] == Verdict::kAdmitted) ++admitted;
       if (!is_finite(result.prediction, static_cast<int64_t>(i))) ++not_finite;
@@ -184,6 +186,9 @@ void say_summary(const Tally& tally, const Adapter& adapter) {
                  "sotta: the network's answers to %lld of the images are no "
                  "finite numbers, nothing was learnt from them\n",
                  static_cast<long long>(tally.not_finite));
+  if (tally.by_source > 0)
+    std::fprintf(stderr, "sotta: the source model answered for %lld images\n",
+                 static_cast<long long>(tally.by_source));
   std::fprintf(stderr, "%lld images, %lld admitted, %lld updates%s\n",
                static_cast<long long>(tally.images),
                static_cast<long long>(tally.admitted),

@@ -23,6 +23,7 @@ constexpr double kClearlyMore = 2;   // a kind is known, by this factor
 constexpr double kFewClasses = 0.5;  // of ln K
 constexpr double kSurprise = 1;      // nats
 constexpr double kTiny = 1e-12;
+constexpr int64_t kMostCounted = int64_t{1} << 40;
 
 at::Tensor entropy(const at::Tensor& probabilities) {
   return -(probabilities * probabilities.clamp_min(kTiny).log()).sum(-1);
@@ -111,6 +112,7 @@ void AnswerComparison::forget() {
 }
 
 void AnswerComparison::part_looks() {
+  parted_ = size();
   unparted_ = 0;
   const LookGroups groups = LookGroups::part(looks_);
   groups_ = groups.gap() < kGap ? at::Tensor() : groups.packed();
@@ -120,7 +122,7 @@ std::optional<AnswerComparison::Result> AnswerComparison::compare() {
   if (size() < kFewest) return std::nullopt;
   const auto all = [&] { return compared(adapted_, source_).result; };
   if (!looks_.defined()) return all();
-  if (size() < kAnswers || unparted_ >= kAnswers) part_looks();
+  if (unparted_ >= parted_) part_looks();
   if (!groups_.defined()) return all();
 
   const std::vector<int> group = LookGroups::unpacked(groups_).group_of(looks_);
@@ -146,7 +148,7 @@ void AnswerComparison::save(const std::string& prefix,
   put("source", source_);
   put("looks", looks_);
   put("groups", groups_);
-  put("unparted", at::tensor({unparted_}, at::kLong));
+  put("counts", at::tensor({parted_, unparted_}, at::kLong));
 }
 
 AnswerComparison AnswerComparison::read(const std::string& prefix,
@@ -162,16 +164,18 @@ AnswerComparison AnswerComparison::read(const std::string& prefix,
   comparison.source_ = find("source");
   comparison.looks_ = find("looks");
   comparison.groups_ = find("groups");
-  const at::Tensor unparted = find("unparted");
-  const bool is_count = unparted.defined() && unparted.numel() == 1 &&
-                        unparted.scalar_type() == at::kLong &&
-                        unparted.item<int64_t>() >= 0;
-  if (!is_count || !comparison.fits(classes))
+  const at::Tensor counts = find("counts");
+  const bool has_counts =
+      counts.defined() && counts.dim() == 1 && counts.numel() == 2 &&
+      counts.scalar_type() == at::kLong &&
+      counts.ge(0).logical_and(counts.le(kMostCounted)).all().item<bool>();
+  if (!has_counts || !comparison.fits(classes))
     fail(ErrorKind::kBadFormat, "snapshot",
          "expected \"" + prefix +
              "adapted\" and others to be two networks' answers to the same "
              "images, got others");
-  comparison.unparted_ = std::min(unparted.item<int64_t>(), kAnswers);
+  comparison.parted_ = counts.data_ptr<int64_t>()[0];
+  comparison.unparted_ = counts.data_ptr<int64_t>()[1];
   return comparison;
 }
 

@@ -32,7 +32,8 @@ Telling telling_of(const at::Tensor& probabilities);
 // such kind, both count alike.
 //
 // Keeps looks and probabilities of the last kAnswers images, on the host. Looks
-// are parted anew when so many more have come: that takes longer than all else.
+// are parted anew when as many more have come as were parted the last time:
+// that takes longer than all else.
 class AnswerComparison {
  public:
   static constexpr int64_t kAnswers = 256;
@@ -64,7 +65,7 @@ class AnswerComparison {
   static constexpr int64_t kFewest = 64;
   std::optional<Result> compare();
 
-  // As tensors named `prefix`adapted, source, looks, groups, unparted. Reading
+  // As tensors named `prefix`adapted, source, looks, groups, counts. Reading
   // throws Error(kBadFormat) if they could not have come about.
   void save(const std::string& prefix, Snapshot& snapshot) const;
   static AnswerComparison read(const std::string& prefix,
@@ -76,7 +77,8 @@ class AnswerComparison {
 
   at::Tensor looks_, adapted_, source_;
   at::Tensor groups_;     // LookGroups::packed(), if there is a gap
-  int64_t unparted_ = 0;  // images since the looks were parted
+  int64_t parted_ = 0;    // images whose looks were parted
+  int64_t unparted_ = 0;  // images since then
 };
 
 }  // namespace sotta

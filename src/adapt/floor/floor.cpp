@@ -11,6 +11,7 @@
 
 #include "sotta/core/error.h"
 
+#include "adapt/bit_cast.h"
 #include "adapt/fixed_method.h"
 #include "adapt/screen/look.h"
 
@@ -26,7 +27,9 @@ constexpr int64_t kPatience = 4;
 
 // The words of a stored state.
 constexpr int64_t kSourceAnswers = 0, kBroken = 1, kSinceLook = 2,
-                  kWorseFor = 3, kWords = 4;
+                  kWorseFor = 3, kBest = 4, kWords = 5;
+
+constexpr int64_t kMostCounted = int64_t{1} << 40;
 
 std::string in_nats(double value) {
   char text[32];
@@ -112,8 +115,8 @@ void Floor::put_back() {
 }
 
 bool is_of_floor(const std::string& name, const std::string& prefix) {
-  const std::vector<std::string> names = {
-      "state", "best", "adapted", "source", "looks", "groups", "unparted"};
+  const std::vector<std::string> names = {"state", "adapted", "source",
+                                          "looks", "groups",  "counts"};
   return std::any_of(names.begin(), names.end(), [&](const std::string& own) {
     return name == prefix + own;
   });
@@ -121,41 +124,39 @@ bool is_of_floor(const std::string& name, const std::string& prefix) {
 
 void save_floor(const FloorState& state, const std::string& prefix,
                 Snapshot& snapshot) {
-  snapshot.tensors[prefix + "state"] =
-      at::tensor({int64_t{state.source_answers}, int64_t{state.broken},
-                  state.since_look, state.worse_for},
-                 at::kLong);
-  snapshot.tensors[prefix + "best"] = at::tensor({state.best}, at::kDouble);
+  snapshot.tensors[prefix + "state"] = at::tensor(
+      {int64_t{state.source_answers}, int64_t{state.broken}, state.since_look,
+       state.worse_for, bit_cast<int64_t>(state.best)},
+      at::kLong);
   state.answers.save(prefix, snapshot);
 }
 
 std::optional<FloorState> read_floor(const std::string& prefix,
                                      const Snapshot& snapshot,
                                      int64_t classes) {
-  const auto words = snapshot.tensors.find(prefix + "state");
-  if (words == snapshot.tensors.end()) return std::nullopt;
-  const auto best = snapshot.tensors.find(prefix + "best");
-  const at::Tensor word = words->second.cpu().contiguous();
-  bool fits = word.scalar_type() == at::kLong && word.dim() == 1 &&
-              word.numel() == kWords && best != snapshot.tensors.end() &&
-              best->second.scalar_type() == at::kDouble &&
-              best->second.numel() == 1;
+  const auto found = snapshot.tensors.find(prefix + "state");
+  if (found == snapshot.tensors.end()) return std::nullopt;
+  const at::Tensor words = found->second.cpu().contiguous();
   FloorState state;
+  bool fits = words.scalar_type() == at::kLong && words.dim() == 1 &&
+              words.numel() == kWords;
   if (fits) {
-    const auto* value = word.data_ptr<int64_t>();
-    state.source_answers = value[kSourceAnswers] == 1;
-    state.broken = value[kBroken] == 1;
-    state.since_look = value[kSinceLook];
-    state.worse_for = value[kWorseFor];
-    state.best = best->second.item<double>();
-    fits = (value[kSourceAnswers] | 1) == 1 && (value[kBroken] | 1) == 1 &&
-           state.since_look >= 0 && state.worse_for >= 0 &&
+    const auto* word = words.data_ptr<int64_t>();
+    state.source_answers = word[kSourceAnswers] == 1;
+    state.broken = word[kBroken] == 1;
+    state.since_look = word[kSinceLook];
+    state.worse_for = word[kWorseFor];
+    state.best = bit_cast<double>(word[kBest]);
+    const auto is_count = [](int64_t value) {
+      return 0 <= value && value <= kMostCounted;
+    };
+    fits = (word[kSourceAnswers] | 1) == 1 && (word[kBroken] | 1) == 1 &&
+           is_count(state.since_look) && is_count(state.worse_for) &&
            std::isfinite(state.best) && state.best >= 0;
   }
   if (!fits)
-    fail(
-        ErrorKind::kBadFormat, "snapshot",
-        "expected \"" + prefix + "state\" and \"best\" of a floor, got others");
+    fail(ErrorKind::kBadFormat, "snapshot",
+         "expected \"" + prefix + "state\" to be a floor's, got another");
   state.answers = AnswerComparison::read(prefix, snapshot, classes);
   return state;
 }

@@ -5,7 +5,7 @@ Reads records (records.jsonl of `sotta bench`, folders or files; .gz too). A cel
 corruption of a dataset on one seed, and needs a run of the method `source`. For every method and
 guard: the cells, how many lie more than a point below Source, the worst, the average accuracy, and what
 was still learnt: the average over Source in the cells where the unguarded run is above it, the share of
-predictions that the source model made, trips and updates a run."""
+predictions that the source model made, trips a run, and updates kept in runs that tripped."""
 import argparse
 import collections
 import gzip
@@ -19,6 +19,10 @@ def records(places):
         for file in files:
             with (gzip.open if file.suffix == ".gz" else open)(file, "rt") as lines:
                 yield from map(json.loads, filter(str.strip, lines))
+
+
+def shown(value, form):
+    return format(value, form) if value == value else "-"
 
 
 def mean(values):
@@ -66,10 +70,10 @@ def main():
         print(f"| {' '.join(map(str, group))} {variant or method} | {guard} | {len(found)} | {len(below)} "
               f"| {min(run['accuracy'] - source for _, run, source, _ in found):+.1f} "
               f"| {mean(run['accuracy'] for _, run, _, _ in found):.1f} | {mean(source for _, _, source, _ in found):.1f} "
-              f"| {mean(one for one, _ in learnt):+.1f} | {mean(plain for _, plain in learnt):+.1f} "
+              f"| {shown(mean(one for one, _ in learnt), '+.1f')} | {shown(mean(plain for _, plain in learnt), '+.1f')} "
               f"| {sum(sum(s.get('by_source', [])) for s in series) / sum(total):.3f} "
               f"| {mean(sum(s.get('guard_trips', [])) for s in series):.1f} "
-              f"| {mean(sum(s['updates']) for s in series) if all('updates' in s for s in series) else float('nan'):.0f} |")
+              f"| {shown(mean(sum(s['updates']) for s in series if 'updates' in s), '.0f')} |")
         if arguments.cells:
             for difference, cell in sorted(below):
                 print(f"    {difference:+.1f} {' '.join(map(str, cell))}")

@@ -16,7 +16,7 @@ import pathlib
 import sys
 
 ALWAYS = {"confidence_samples", "confidence_foreign", "predicted_samples",
-          "predicted_foreign"}
+          "predicted_foreign", "by_source", "guard_trips", "updates"}
 SCREENING = {"samples", "foreign", "admitted", "admitted_foreign",
              "memory_samples", "memory_foreign"}
 NORMS = {"gradient_norm_samples", "gradient_norm_foreign"}

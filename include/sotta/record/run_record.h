@@ -72,10 +72,11 @@ struct RunRecord {
   // One number per window: "accuracy" (percent of its samples), "samples",
   // "foreign", "admitted", "admitted_foreign", "loss", "gradient_norm"; what a
   // method's memory held after the window, if it has one: "memory_samples" and
-  // "memory_foreign"; if asked for, "gradient_norm_samples" and
-  // "gradient_norm_foreign" of single samples. One per bin or class:
-  // "confidence_samples" and "confidence_foreign" (20 bins from 0 to 1),
-  // "predicted_samples" and "predicted_foreign" (counts).
+  // "memory_foreign"; where a guard acted, "by_source" (predictions of the
+  // source model's), "guard_trips" and "updates"; if asked for,
+  // "gradient_norm_samples" and "gradient_norm_foreign" of single samples. One
+  // per bin or class: "confidence_samples" and "confidence_foreign" (20 bins
+  // from 0 to 1), "predicted_samples" and "predicted_foreign" (counts).
   Series series;
 
   // Fields that this version does not know, by name, as JSON text: a newer one

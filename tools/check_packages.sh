@@ -42,6 +42,10 @@ look_inside() {
   ! grep -q '^\./\(etc\|var\|usr/local\)/' "$scratch/program" || give_up 'sotta writes outside /usr'
   dpkg-deb --field "$program" Depends >"$scratch/depends"
   grep -q libtorch "$scratch/depends" || give_up 'sotta does not depend on LibTorch'
+  for file in $packages/python3-sotta_"$version"_*.deb; do
+    [ ! -e "$file" ] || dpkg-deb --info "$file" prerm | grep -q py3clean ||
+      give_up 'python3-sotta leaves behind what Python compiles'
+  done
   say "made, looked at: $(basename "$program"), $(basename "$library")"
 }
 

@@ -62,6 +62,7 @@ class Run:
         self.answers, self.norms = wanted
         self.todo, self.durable = dict.fromkeys(STREAMS, 0), dict.fromkeys(STREAMS, 0)
         self.refused = self.kills = self.repeated = 0
+        self.streak = 0  # of requests that did not count, though the disk was whole
         self.start()
 
     def start(self):
@@ -73,6 +74,9 @@ class Run:
         """One request; it may have been answered before."""
         seq = self.todo[stream]
         said, logits = infer(self.client, stream, seq)
+        counts = said["status"] == 200 and said["next_seq"] > seq
+        self.streak = 0 if counts or self.disk.is_broken() else self.streak + 1
+        expect(self.streak < 20, f"stream {stream}, request {seq}: refused 20 times by a whole disk: {said}")
         if said["status"] != 200:  # a stream that cannot be loaded, or another that cannot go for it
             expect(said["status"] == 503, f"stream {stream}, request {seq}: {said}")
             self.refused += 1

@@ -73,6 +73,19 @@ def guards_trip_by_their_limits():
 
 
 @check
+def a_floor_answers_for_a_ruined_network():
+    pixels = draw_images(16, 3)
+    with Server("--guard", "floor", "--guard-look-every", "1", "--window", "16", "--method", "tent",
+                "--set", "learning_rate=1e30", state="floor") as server:
+        client = server.client()
+        for seq in range(3):
+            answer = client.stream("a", seq, pixels)
+        expect(client.status("a")["guard_trips"] > 0, True, "trips")
+        found, wanted = (one.output("logits") for one in (answer, client.infer(pixels)))
+        assert max(abs(a - b) for a, b in zip(found, wanted)) < 1e-4, "another model than the source model answers"
+
+
+@check
 def several_models_have_streams_of_their_own():
     with Server("--model", f"other={MODEL}", state="models") as server:
         client, pixels = server.client(), draw_images(3, 4)
@@ -169,7 +182,9 @@ def wrong_flags_are_refused():
                         (["--max-resident", "1"], "--max-resident"), (["--method", "sota"], "sotta"),
                         (["--max-streams", "0"], "--max-streams"), (["--set", "min_confidence=2"], "min_confidence"),
                         (["--model", "m="], "NAME=FILE"), (["--workers", "0"], "--workers"), (["--threads", "99999"], "--threads"),
-                        (["--window", "0"], "--window"), (["--guard", "maybe"], "guard"), (["--preset", "mine"], "preset")]:
+                        (["--window", "0"], "--window"), (["--guard", "maybe"], "guard"), (["--preset", "mine"], "preset"),
+                        (["--guard", "skip", "--guard-margin", "0.1"], "guard_margin: has no effect"),
+                        (["--guard", "skip", "--guard-look-every", "3"], "guard_look_every: has no effect")]:
         model = [] if "--model" in flags else ["--model", f"fashion={MODEL}"]
         sentence = refusal("--state", "refused", *model, *flags)
         assert part in sentence, f"{flags}: {sentence}"

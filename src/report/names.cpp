@@ -21,9 +21,10 @@ const Labels kMethods = {{"source", "Source"},
                          {"sotta", "SoTTA"},
                          {"screened_sotta", "Screened SoTTA"}};
 
-const Labels kScenarios = {{"", "No stream"},    {"benign", "Benign"},
-                           {"near", "Near"},     {"far", "Far"},
-                           {"attack", "Attack"}, {"noise", "Noise"}};
+const Labels kScenarios = {
+    {"", "No stream"},  {"benign", "Benign"},     {"near", "Near"},
+    {"far", "Far"},     {"attack", "Attack"},     {"noise", "Noise"},
+    {"blank", "Blank"}, {"inverted", "Inverted"}, {"shuffled", "Shuffled"}};
 
 // Short enough for a table of sixteen columns.
 const Labels kCorruptions = {{"", "None"},

@@ -18,7 +18,7 @@ import sys
 ALWAYS = {"confidence_samples", "confidence_foreign", "predicted_samples",
           "predicted_foreign", "by_source", "guard_trips", "updates"}
 SCREENING = {"samples", "foreign", "admitted", "admitted_foreign",
-             "memory_samples", "memory_foreign"}
+             "memory_samples", "memory_foreign", "screen_closed"}
 NORMS = {"gradient_norm_samples", "gradient_norm_foreign"}
 TIMES = ("seconds", "adapt_seconds", "images_per_second")
 # What a run is, as src/record/run_identity.cpp has it.
@@ -37,7 +37,7 @@ def short(number):
 def thin(record):
     series = record["series"]
     wanted = set() if record["variant"] else set(ALWAYS)
-    if record["method"] in ("sotta", "rotta") and not record["variant"]:
+    if record["method"] in ("sotta", "screened_sotta", "rotta") and not record["variant"]:
         wanted |= SCREENING
     if NORMS & series.keys():
         wanted |= NORMS | {"accuracy", "samples"}

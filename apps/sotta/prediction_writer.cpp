@@ -55,7 +55,8 @@ void PredictionWriter::check() const {
 
 void PredictionWriter::write(const std::vector<ImageBatch::Item>& items,
                              const Prediction& prediction,
-                             const std::vector<Verdict>& verdicts) {
+                             const std::vector<Verdict>& verdicts,
+                             const std::vector<float>& foreign_scores) {
   int64_t sample = 0;
   for (const auto& item : items) {
     const int64_t index = lines_++;
@@ -66,7 +67,10 @@ void PredictionWriter::write(const std::vector<ImageBatch::Item>& items,
     write_line({index, item.name, prediction.labels[sample].item<int64_t>(),
                 prediction.confidences[sample].item<float>(),
                 prediction.entropies[sample].item<float>(),
-                to_text(verdicts[static_cast<size_t>(sample)])});
+                to_text(verdicts[static_cast<size_t>(sample)]),
+                foreign_scores.empty()
+                    ? nullptr
+                    : &foreign_scores[static_cast<size_t>(sample)]});
     ++sample;
   }
   // A reader of a pipe sees each window at once.
@@ -93,7 +97,10 @@ class JsonLines : public PredictionWriter {
              << ",\"label\":" << line.label
              << ",\"confidence\":" << decimal(line.confidence, "null")
              << ",\"entropy\":" << decimal(line.entropy, "null")
-             << ",\"verdict\":\"" << line.verdict << "\"}\n";
+             << ",\"verdict\":\"" << line.verdict << '"';
+    if (line.foreign_score)
+      stream() << ",\"foreign_score\":" << decimal(*line.foreign_score, "null");
+    stream() << "}\n";
   }
   void write_error(int64_t index, const ImageBatch::Item& item) override {
     stream() << "{\"index\":" << index << ",\"name\":" << json_text(item.name)
@@ -104,14 +111,17 @@ class JsonLines : public PredictionWriter {
 class Csv : public PredictionWriter {
  public:
   explicit Csv(const std::string& path) : PredictionWriter(path) {
-    stream() << "index,name,label,confidence,entropy,verdict,error\n";
+    stream()
+        << "index,name,label,confidence,entropy,verdict,error,foreign_score\n";
   }
 
  private:
   void write_line(const Line& line) override {
     stream() << line.index << ',' << csv_field(line.name) << ',' << line.label
              << ',' << decimal(line.confidence, "") << ','
-             << decimal(line.entropy, "") << ',' << line.verdict << ",\n";
+             << decimal(line.entropy, "") << ',' << line.verdict << ",,"
+             << (line.foreign_score ? decimal(*line.foreign_score, "") : "")
+             << '\n';
   }
   void write_error(int64_t index, const ImageBatch::Item& item) override {
     stream() << index << ',' << csv_field(item.name) << ",,,,,"

@@ -20,8 +20,8 @@ class PredictionWriter {
 
   // Prediction and verdicts are those of the images that could be read.
   void write(const std::vector<ImageBatch::Item>& items,
-             const Prediction& prediction,
-             const std::vector<Verdict>& verdicts);
+             const Prediction& prediction, const std::vector<Verdict>& verdicts,
+             const std::vector<float>& foreign_scores = {});
 
   // The lines have reached the disk when it returns, before any state that was
   // learnt with them. Throws Error(kIo) if anything could not be written.
@@ -35,6 +35,7 @@ class PredictionWriter {
     double confidence;
     double entropy;
     const char* verdict;
+    const float* foreign_score;  // none if the method has no screen
   };
 
   explicit PredictionWriter(const std::string& path);

@@ -1,6 +1,8 @@
 #include <atomic>
 #include <optional>
 
+#include <ATen/ops/tensor.h>
+
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
 #include "sotta/models/weights.h"
@@ -193,6 +195,18 @@ void bind_results(py::module_& core) {
                     "What a guard found and did; empty if none tripped.")
       .def_readonly("source_answers", &UpdateReport::source_answers,
                     "From here on a floor has the source model answer.");
+  py::class_<ScreenGate>(core, "ScreenGate",
+                         "What a screen for foreign images knows.")
+      .def_readonly("closed", &ScreenGate::closed,
+                    "Whether it keeps one kind of images out.")
+      .def_readonly("gap", &ScreenGate::gap,
+                    "Between the two kinds of the last images, in deviations.")
+      .def_readonly("information", &ScreenGate::information,
+                    "What the shipped network learns from the kind it knows "
+                    "less, over the other; nan where it was not asked.")
+      .def_readonly("drift", &ScreenGate::drift,
+                    "Likewise how far its statistics are from the shipped "
+                    "ones.");
   py::class_<StepResult>(core, "Step", "What one call of a model gave.")
       .def_readonly("logits", &StepResult::logits)
       .def_property_readonly(
@@ -210,6 +224,23 @@ void bind_results(py::module_& core) {
           "verdicts",
           [](const StepResult& s) { return verdict_texts(s.verdicts); },
           "What the method made of each sample: \"admitted\", ...")
+      .def_property_readonly(
+          "foreign_scores",
+          [](const StepResult& s) -> std::optional<at::Tensor> {
+            if (!s.screening.defined()) return std::nullopt;
+            return at::tensor(s.screening.scores);
+          },
+          "float [N]: above 0 where the method's screen finds a sample "
+          "foreign; "
+          "None without a screen.")
+      .def_property_readonly(
+          "screen",
+          [](const StepResult& s) -> std::optional<ScreenGate> {
+            if (!s.screening.defined()) return std::nullopt;
+            return s.screening.gate;
+          },
+          "The gate of the method's screen after the call; None without a "
+          "screen.")
       .def_readonly("updates", &StepResult::updates,
                     "One per window that the call filled.")
       .def_readonly("update_seconds", &StepResult::update_seconds)

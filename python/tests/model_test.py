@@ -278,6 +278,22 @@ class Calling(unittest.TestCase):
         first = model.memory_samples[0]
         self.assertTrue(torch.equal(model.memory[0], images(40)[first]))
 
+    def test_a_screen_says_how_foreign_images_look(self):
+        model = fashion(method="screened_sotta", window=32)
+        noise = torch.randint(0, 256, (32, 1, 28, 28), dtype=torch.uint8,
+                              generator=torch.Generator().manual_seed(1))
+        for seed in range(4):
+            model(torch.cat([images(32, seed=seed), noise]))
+        self.assertEqual(model.last.foreign_scores.shape, (64,))
+        self.assertGreater(model.last.screen.gap, 5.5)
+        self.assertEqual(model.last.screen.closed, bool((model.last.foreign_scores > 0).any()))
+        self.assertGreater(model.last.screen.information, 0)
+        self.assertGreater(model.last.screen.drift, 0)
+        plain = fashion(method="sotta")
+        plain(images(4))
+        self.assertIsNone(plain.last.foreign_scores)
+        self.assertIsNone(plain.last.screen)
+
     def test_frozen_and_predict_change_nothing(self):
         model = fashion(method="tent", window=8)
         model(images(12))

@@ -30,6 +30,10 @@ void append(StepResult& whole, Observation part) {
   join(whole.prediction.entropies, part.prediction.entropies);
   whole.verdicts.insert(whole.verdicts.end(), part.verdicts.begin(),
                         part.verdicts.end());
+  std::vector<float>& scores = whole.screening.scores;
+  scores.insert(scores.end(), part.screening.scores.begin(),
+                part.screening.scores.end());
+  whole.screening.gate = part.screening.gate;
 }
 
 // What is no number is said to be none, whatever the method made of it.

@@ -46,9 +46,13 @@ void StreamTally::add(const StepResult& result, const StreamPlan& plan,
   for (size_t i = 0; i < result.verdicts.size(); ++i) {
     const SampleTruth& truth = plan[begin + static_cast<int64_t>(i)];
     add_sample(truth, labels[i], confidences[i], window);
+    if (result.screening.defined())
+      (truth.benign() ? own_ : foreign_)
+          .less_foreign.push_back(-result.screening.scores[i]);
     if (result.verdicts[i] != Verdict::kAdmitted) continue;
     ++(truth.benign() ? window.admitted : window.admitted_foreign);
   }
+  if (result.screening.defined()) window.gate = result.screening.gate;
   for (const int64_t place : held)
     ++(plan[place].benign() ? window.held : window.held_foreign);
   if (!result.updates.empty()) {
@@ -98,6 +102,21 @@ void StreamTally::fill(RunRecord& record) const {
   record.series["confidence_foreign"] = foreign_.confidence.counts();
   record.series["predicted_foreign"] = foreign_.predicted;
   fill_windows(record.series);
+  fill_screen(record);
+}
+
+void StreamTally::fill_screen(RunRecord& record) const {
+  record.screen_auroc =
+      area_under_roc(own_.less_foreign, foreign_.less_foreign);
+  record.screen_fpr95 =
+      false_positives_at_95(own_.less_foreign, foreign_.less_foreign);
+  for (const Window& window : windows_) {
+    if (!window.gate) continue;
+    record.series["screen_closed"].push_back(window.gate->closed ? 1 : 0);
+    record.series["screen_gap"].push_back(window.gate->gap);
+    record.series["screen_information"].push_back(window.gate->information);
+    record.series["screen_drift"].push_back(window.gate->drift);
+  }
 }
 
 void StreamTally::fill_windows(Series& series) const {

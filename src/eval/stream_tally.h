@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -36,6 +37,7 @@ class StreamTally {
     void add(int64_t predicted, float confidence);
 
     std::vector<float> confidences;
+    std::vector<float> less_foreign;  // a screen's scores, times -1
     Histogram confidence;
     std::vector<double> predicted;  // count per class
   };
@@ -48,11 +50,13 @@ class StreamTally {
     int64_t guard_trips = 0;
     int64_t updates = 0;             // that stand
     at::Tensor loss, gradient_norm;  // undefined without an update
+    std::optional<ScreenGate> gate;  // none without a screen
   };
 
   void add_sample(const SampleTruth& truth, int64_t predicted, float confidence,
                   Window& window);
   void fill_windows(Series& series) const;
+  void fill_screen(RunRecord& record) const;
 
   ConfusionCounts counts_;
   Calibration calibration_;

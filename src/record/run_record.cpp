@@ -109,6 +109,8 @@ void check_sense(const RunRecord& record, const std::string& subject) {
   check.percent("calibration_error", record.calibration_error);
   check.percent("auroc", record.auroc);
   check.percent("fpr95", record.fpr95);
+  check.percent("screen_auroc", record.screen_auroc);
+  check.percent("screen_fpr95", record.screen_fpr95);
   check.at_least_zero("seconds", record.seconds);
   check.at_least_zero("adapt_seconds", record.adapt_seconds);
   check.at_least_zero("images_per_second", record.images_per_second);

@@ -1,6 +1,8 @@
 #include "adapt/screen/look_screen.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
@@ -25,6 +27,9 @@ LookScreen screen_of_halves() {
 
 int64_t flagged(const std::vector<bool>& flags, int64_t from, int64_t to) {
   return std::count(flags.begin() + from, flags.begin() + to, true);
+}
+int64_t flagged(const Screening& screening, int64_t from, int64_t to) {
+  return flagged(are_foreign(screening.scores), from, to);
 }
 
 TEST(LookScreen, FlagsNoiseAndNothingElse) {
@@ -56,7 +61,8 @@ TEST(LookScreen, WhatTheNetworkKnowsIsNotForeign) {
         at::cat({halves(32, window), halves(32, 50 + window) + 0.5}));
     EXPECT_EQ(flagged(flags, 0, 64), 0);
   }
-  EXPECT_GT(screen.gap(), 5.5);
+  EXPECT_GT(screen.gate().gap, 5.5);
+  EXPECT_FALSE(screen.gate().closed);
   EXPECT_FALSE(screen.active());
 }
 
@@ -64,7 +70,8 @@ TEST(LookScreen, TakesImagesOneAtATime) {
   LookScreen screen = screen_of_halves();
   int64_t wrong = 0;
   for (uint64_t i = 0; i < 256; ++i) {
-    const bool foreign = screen.judge(i % 2 ? noise(1, i) : halves(1, i))[0];
+    const bool foreign =
+        screen.judge(i % 2 ? noise(1, i) : halves(1, i)).scores[0] > 0;
     wrong += i >= 128 && foreign != (i % 2 == 1);
   }
   EXPECT_EQ(wrong, 0);
@@ -93,8 +100,47 @@ TEST(LookScreen, GoesOnFromASnapshot) {
   for (uint64_t window = 3; window < 6; ++window) {
     const at::Tensor images =
         at::cat({halves(32, window), noise(32, 100 + window)});
-    EXPECT_EQ(other.judge(images), screen.judge(images));
+    EXPECT_EQ(other.judge(images).scores, screen.judge(images).scores);
+    EXPECT_EQ(other.gate().gap, screen.gate().gap);
   }
+}
+
+TEST(LookScreen, ScoresAreHigherTheMoreForeignALookIs) {
+  LookScreen screen = screen_of_halves();
+  Screening last = screen.judge(halves(32, 1));
+  EXPECT_EQ(last.scores, std::vector<float>(32));  // no parting yet
+  EXPECT_EQ(last.gate.gap, 0);
+  EXPECT_TRUE(std::isnan(last.gate.information));
+  for (uint64_t window = 0; window < 3; ++window)
+    last = screen.judge(at::cat({halves(32, window), noise(32, 9 + window)}));
+  ASSERT_EQ(last.scores.size(), 64U);
+  const auto middle = last.scores.begin() + 32;
+  EXPECT_LT(*std::max_element(last.scores.begin(), middle), 0);
+  EXPECT_GT(*std::min_element(middle, last.scores.end()), 0);
+  EXPECT_TRUE(last.gate.closed);
+  EXPECT_GT(last.gate.gap, 5.5);
+  EXPECT_LT(last.gate.information, 0.93);
+  EXPECT_GT(last.gate.drift, 1.1);
+
+  // Between the two kinds lies what is less foreign than noise.
+  const at::Tensor between = 0.5 * halves(1, 7) + 0.5 * noise(1, 7);
+  LookScreen copy = screen_of_halves();
+  Snapshot snapshot;
+  StateArchive into = StateArchive::into(snapshot);
+  screen.exchange(into);
+  StateArchive from = StateArchive::from(snapshot);
+  copy.exchange(from);
+  from.commit();
+  const auto three =
+      copy.judge(at::cat({halves(1, 7), between, noise(1, 7)})).scores;
+  EXPECT_LT(three[0], three[1]);
+  EXPECT_LT(three[1], three[2]);
+}
+
+TEST(LookScreen, ANumberThatIsNoneIsNotForeign) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(are_foreign({none, 0.F, 1e-30F, -1.F}),
+            (std::vector<bool>{false, false, true, false}));
 }
 
 TEST(LookScreen, RefusesASnapshotOfAnotherSize) {

@@ -47,11 +47,34 @@ TEST(PredictionWriter, JsonLinesHoldEveryFieldAndNullForWhatIsNoNumber) {
 
 TEST(PredictionWriter, CsvQuotesWhatItMustAndLeavesWhatIsNoNumberEmpty) {
   EXPECT_EQ(written("csv"),
-            "index,name,label,confidence,entropy,verdict,error\n"
-            "0,\"a, \"\"b\"\".png\",7,0.5,1.25,admitted,\n"
-            "1,\"c\nd\",,,,,\"c\nd: is, broken\"\n"
-            "2,e,3,0.123457,1e-08,low confidence,\n"
-            "3,\xff,2,,,not finite,\n");
+            "index,name,label,confidence,entropy,verdict,error,foreign_score\n"
+            "0,\"a, \"\"b\"\".png\",7,0.5,1.25,admitted,,\n"
+            "1,\"c\nd\",,,,,\"c\nd: is, broken\",\n"
+            "2,e,3,0.123457,1e-08,low confidence,,\n"
+            "3,\xff,2,,,not finite,,\n");
+}
+
+TEST(PredictionWriter, ScoresOfAScreenStandAtTheEnd) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::string format : {"jsonl", "csv"}) {
+    const TempDir folder;
+    const auto writer =
+        open_prediction_writer((folder / "out").string(), format);
+    writer->write({{"a", ""}, {"b", ""}},
+                  {at::tensor({7, 3}, at::kLong), at::tensor({0.5, 0.25}),
+                   at::tensor({1.25, 1.5})},
+                  {Verdict::kAdmitted, Verdict::kForeign}, {-12.5F, nan});
+    writer->close();
+    const std::string text = read_bytes(folder / "out");
+    if (format == "csv") {
+      EXPECT_NE(text.find("admitted,,-12.5\n"), text.npos) << text;
+      EXPECT_NE(text.find("foreign,,\n"), text.npos) << text;
+    } else {
+      EXPECT_NE(text.find("\"admitted\",\"foreign_score\":-12.5}\n"), text.npos)
+          << text;
+      EXPECT_NE(text.find("\"foreign_score\":null}\n"), text.npos) << text;
+    }
+  }
 }
 
 TEST(PredictionWriter, AWindowIsThereBeforeTheNext) {
@@ -60,7 +83,8 @@ TEST(PredictionWriter, AWindowIsThereBeforeTheNext) {
   const auto writer = open_prediction_writer(file.string(), "csv");
   writer->write({{"a", "b"}}, {}, {});
   EXPECT_EQ(read_bytes(file),
-            "index,name,label,confidence,entropy,verdict,error\n0,a,,,,,b\n");
+            "index,name,label,confidence,entropy,verdict,error,foreign_"
+            "score\n0,a,,,,,b,\n");
 }
 
 TEST(PredictionWriter, WhatCannotBeWrittenIsSaid) {

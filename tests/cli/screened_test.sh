@@ -17,7 +17,15 @@ for scenario in 'benign', 'noise':
 screened = runs['noise', 'screened_sotta']
 assert screened['admitted_foreign'] < 0.02 * screened['foreign'], screened['admitted_foreign']
 assert screened['admitted'] > 30, screened['admitted']
+assert screened['screen_auroc'] > 95 and screened['screen_fpr95'] < 40, (screened['screen_auroc'], screened['screen_fpr95'])
+assert screened['series']['screen_closed'][-1] == 1 and screened['series']['screen_gap'][-1] > 5.5, screened['series']
+assert runs['noise', 'sotta']['screen_auroc'] is None and 'screen_gap' not in runs['noise', 'sotta']['series']
+assert not any(runs['benign', 'screened_sotta']['series']['screen_closed'])
 PYTHON
+run sotta report runs --out report --format md,svg
+expect_code 0
+grep -q 'Screen AUROC (%).*Screen FPR95 (%)' report/report.md || give_up 'expected columns for the screen'
+expect_file report/figures/fashion-mnist-clean-gate-screened_sotta.svg
 
 # Its parts are switches: without them it is SoTTA, bit for bit.
 run sotta bench --dataset fashion-mnist --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --limit 512 \

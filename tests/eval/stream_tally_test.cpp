@@ -314,5 +314,54 @@ TEST(StreamTally, WindowsWithoutAnUpdateHaveNoLoss) {
   EXPECT_EQ(record.series.at("loss").at(1), 2);
 }
 
+// Four images that belong, with scores 0, 1, 2, 3, and four of noise, with
+// 2.5, 2.5, 2.5 and -1: of the 16 pairs noise is more foreign in 9.
+TEST(StreamTally, MeasuresAScreensScoresAndItsGate) {
+  const StreamPlan plan = small_plan("noise");
+  StreamTally tally(2);
+  float own = 0;
+  int64_t noise = 0;
+  for (int64_t begin = 0; begin < 8; begin += 4) {
+    StepResult result = step_of(plan, begin, begin + 4);
+    for (int64_t i = begin; i < begin + 4; ++i)
+      result.screening.scores.push_back(plan[i].benign() ? own++
+                                        : noise++ < 3    ? 2.5F
+                                                         : -1.F);
+    result.screening.gate.closed = begin > 0;
+    result.screening.gate.gap = static_cast<double>(begin);
+    if (begin > 0) result.screening.gate.information = 0.5;
+    tally.add(result, plan, begin);
+  }
+  RunRecord record;
+  tally.fill(record);
+  EXPECT_DOUBLE_EQ(record.screen_auroc, 100.0 * 9 / 16);
+  // 95 % of the four are all of them: those up to 3 pass, and so does noise.
+  EXPECT_DOUBLE_EQ(record.screen_fpr95, 100);
+  EXPECT_EQ(record.series.at("screen_closed"), (std::vector<double>{0, 1}));
+  EXPECT_EQ(record.series.at("screen_gap"), (std::vector<double>{0, 4}));
+  EXPECT_TRUE(std::isnan(record.series.at("screen_information")[0]));
+  EXPECT_EQ(record.series.at("screen_information")[1], 0.5);
+  EXPECT_TRUE(std::isnan(record.series.at("screen_drift")[1]));
+}
+
+TEST(StreamTally, HasNoFiguresOfAScreenThatIsNotThereOrSaysNoNumber) {
+  const StreamPlan plan = small_plan("noise");
+  StreamTally without(2), broken(2);
+  for (int64_t begin = 0; begin < 8; begin += 4) {
+    StepResult result = step_of(plan, begin, begin + 4);
+    without.add(result, plan, begin);
+    result.screening.scores = {0, 1, std::nanf(""), 2};
+    broken.add(result, plan, begin);
+  }
+  RunRecord record;
+  without.fill(record);
+  EXPECT_TRUE(std::isnan(record.screen_auroc));
+  EXPECT_TRUE(std::isnan(record.screen_fpr95));
+  EXPECT_EQ(record.series.count("screen_closed"), 0U);
+  broken.fill(record);
+  EXPECT_TRUE(std::isnan(record.screen_auroc));
+  EXPECT_TRUE(std::isnan(record.screen_fpr95));
+}
+
 }  // namespace
 }  // namespace sotta

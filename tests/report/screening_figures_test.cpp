@@ -114,5 +114,20 @@ TEST(ScreeningFigures, RowsOfOneMethodHaveFilesOfTheirOwn) {
   EXPECT_EQ(figures[1].name, "cifar10-clean-admitted-sotta-m-0-2");
 }
 
+// Of two runs one closes its gate with the second window: 0 and 50 %.
+TEST(ScreeningFigures, ShowWhenAGateIsClosed) {
+  RunRecord one = testing::run("screened_sotta", "noise", "fog", 0, 80);
+  RunRecord two = testing::run("screened_sotta", "noise", "snow", 0, 80);
+  one.series = {{"screen_closed", {0, 1}}};
+  two.series = {{"screen_closed", {0, 0}}};
+  const std::vector<RunRecord> records = {one, two};
+  const auto figures = screening_figures(group_runs(records).at(0));
+  ASSERT_EQ(figures.size(), 1U);
+  EXPECT_EQ(figures[0].name, "cifar10-clean-gate-screened_sotta");
+  EXPECT_EQ(testing::XmlCheck::problem(figures[0].svg), "");
+  EXPECT_NE(figures[0].svg.find("gate closed"), std::string::npos);
+  EXPECT_EQ(testing::occurrences(figures[0].svg, "<polyline"), 1);
+}
+
 }  // namespace
 }  // namespace sotta

@@ -92,5 +92,26 @@ TEST(ScreeningTables, WithoutForeignSamplesTheirShareIsMissing) {
   EXPECT_TRUE(tables.at(0).rows.at(0).cells.at(1).missing());
 }
 
+TEST(ScreeningTables, HaveColumnsOfScreensWhereAMethodHasOne) {
+  RunRecord record = screened("screened_sotta", 0, {60, 20, 91, 30, 5, 70});
+  record.screen_auroc = 99;
+  record.screen_fpr95 = 2;
+  const std::vector<RunRecord> records = {
+      record, screened("sotta", 0, {60, 20, 81, 20, 4, 60})};
+  const Table table = screening_tables(group_runs(records).at(0)).at(0);
+  ASSERT_EQ(table.columns.size(), 8U);
+  EXPECT_EQ(table.columns[4].name, "Screen AUROC (%)");
+  EXPECT_EQ(table.columns[5].name, "Screen FPR95 (%)");
+  EXPECT_EQ(table.notes.size(), 2U);
+  for (const TableRow& row : table.rows) {
+    const bool has_screen = row.name != "SoTTA";
+    EXPECT_EQ(row.cells[4].missing(), !has_screen) << row.name;
+    if (!has_screen) continue;
+    EXPECT_DOUBLE_EQ(row.cells[4].value, 99);
+    EXPECT_DOUBLE_EQ(row.cells[5].value, 2);
+    EXPECT_DOUBLE_EQ(row.cells[6].value, 5);
+  }
+}
+
 }  // namespace
 }  // namespace sotta

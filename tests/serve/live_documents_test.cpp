@@ -66,5 +66,27 @@ TEST(LiveDocuments, AWindowsEventHasItsFigures) {
   EXPECT_EQ(data["distance"], 0);  // JSON has no infinity
 }
 
+TEST(LiveDocuments, AScreenIsShownWhereThereIsOne) {
+  LiveFigures figures;
+  figures.add(two_images());
+  figures.close({}, {Verdict::kAdmitted, Verdict::kAdmitted});
+  Screening screening{{-3.F, 2.F}, {}};
+  screening.gate.closed = true;
+  screening.gate.gap = 7.25;
+  screening.gate.information = 0.5;
+  figures.add(two_images());
+  figures.add(screening);
+  figures.close({}, {Verdict::kAdmitted, Verdict::kForeign});
+
+  const Json live = Json::parse(live_fields(figures).dump());
+
+  EXPECT_FALSE(live["recent"][0].contains("screen"));
+  EXPECT_EQ(live["recent"][1]["screen"], Json({{"closed", true},
+                                               {"foreign", 1},
+                                               {"gap", 7.25},
+                                               {"information", 0.5},
+                                               {"drift", nullptr}}));
+}
+
 }  // namespace
 }  // namespace sotta

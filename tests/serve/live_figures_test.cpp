@@ -135,5 +135,21 @@ TEST(LiveFigures, LogitsThatAreNoNumbersLeaveMeansThatAre) {
   EXPECT_TRUE(std::isfinite(figures.summary().entropy));
 }
 
+// A window may come in several calls: foreign images are counted over all, the
+// gate is the last one's.
+TEST(LiveFigures, AWindowHasItsScreensGateAndForeignImages) {
+  LiveFigures figures;
+  figures.add(Screening{{1.F, -1.F}, {}});
+  Screening last{{std::numeric_limits<float>::quiet_NaN(), 0.F, 2.F}, {}};
+  last.gate.closed = true;
+  figures.add(last);
+  const WindowFigures window = figures.close({}, {});
+  ASSERT_TRUE(window.gate);
+  EXPECT_TRUE(window.gate->closed);
+  EXPECT_EQ(window.foreign, 2);
+  figures.add(Screening{});
+  EXPECT_FALSE(figures.close({}, {}).gate);
+}
+
 }  // namespace
 }  // namespace sotta

@@ -35,15 +35,18 @@ std::vector<std::vector<StreamAnswer>> answers_of(const ModelSettings& settings,
 }
 
 TEST(StreamBatch, OnACpuAnswersAreThoseOfStreamsAlone) {
-  const ModelSettings alone = small_model();
-  ModelSettings batched = small_model();
-  batched.batch_threads = 2;
+  for (const std::string method : {"sotta", "screened_sotta"}) {
+    ModelSettings alone = small_model();
+    alone.method = method;
+    ModelSettings batched = alone;
+    batched.batch_threads = 2;
 
-  const auto wanted = answers_of(alone, 1);
-  const auto found = answers_of(batched, 6);
+    const auto wanted = answers_of(alone, 1);
+    const auto found = answers_of(batched, 6);
 
-  for (const auto& stream : found)
-    EXPECT_TRUE(stream == wanted[0]);
+    for (const auto& stream : found)
+      EXPECT_TRUE(stream == wanted[0]) << method;
+  }
 }
 
 TEST(StreamBatch, OnACpuUpdatesRunAsManyAtATimeAsThereAreThreads) {

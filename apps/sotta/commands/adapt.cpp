@@ -171,7 +171,8 @@ void adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
     StepResult result;
     if (batch.images.defined()) result = adapter.step(batch.images.to(device));
     tally.add(batch, result);
-    writer.write(batch.items, result.prediction, result.verdicts);
+    writer.write(batch.items, result.prediction, result.verdicts,
+                 result.screening.scores);
     say_guard(bar, adapter, result);
     if (flags.input.strict) fail_for_unreadable(batch.items.back());
     if (input.total() > 0) bar.show({tally.lines, input.total(), ""});

@@ -19,6 +19,10 @@ struct StepResult {
   Prediction prediction;
   std::vector<Verdict> verdicts;  // one per sample, after the updates
 
+  // Of the call's samples, by a screen of the method's own, with the gate as it
+  // was after the last of them; empty without one.
+  Screening screening;
+
   // One per window that the call filled; often one or none. An update that was
   // due before the call comes first.
   std::vector<UpdateReport> updates;
@@ -49,9 +53,10 @@ struct StepResult {
 // images together: BN Stats, PL, TENT, EATA, SAR and CoTTA normalise with their
 // statistics, LAME compares them. They predict a window that comes in parts
 // part by part. PL, TENT, EATA and SAR learn from it what they would learn from
-// the whole one; CoTTA learns from its answers, and so something else. Calls
-// that end with windows give what one call would, and to Source, RoTTA and
-// SoTTA it never matters. A snapshot between two calls changes nothing in this.
+// the whole one; CoTTA learns from its answers, and so something else, and so
+// does Screened SoTTA at first (docs/adapter.md). Calls that end with windows
+// give what one call would, and to Source, RoTTA and SoTTA it never matters. A
+// snapshot between two calls changes nothing in this.
 //
 // Not thread-safe: const methods may run at once, others need the caller's
 // lock. Adapters on one device may run at once, each in a thread of its own,

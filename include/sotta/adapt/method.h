@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "sotta/adapt/prediction.h"
+#include "sotta/adapt/screening.h"
 #include "sotta/adapt/snapshot.h"
 #include "sotta/adapt/verdict.h"
 #include "sotta/core/rng.h"
@@ -48,6 +49,7 @@ struct Observation {
   at::Tensor logits;  // [N, K], detached; the prediction is their argmax
   Prediction prediction;
   std::vector<Verdict> verdicts;  // one per sample
+  Screening screening = {};       // by a screen of the method's own
 
   // The source model's prediction, not the method's: a floor put it there. The
   // verdicts are the method's.

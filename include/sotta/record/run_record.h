@@ -64,6 +64,11 @@ struct RunRecord {
   double auroc = kNone;          // percent
   double fpr95 = kNone;  // percent of foreign let in when 95 % of samples are
 
+  // The same of the scores of a screen that the method has (Screening): how it
+  // tells foreign samples, whether its gate was closed yet or not.
+  double screen_auroc = kNone;
+  double screen_fpr95 = kNone;
+
   double seconds = 0;
   double adapt_seconds = 0;  // of these, outside the prediction
   double images_per_second = 0;
@@ -72,11 +77,13 @@ struct RunRecord {
   // One number per window: "accuracy" (percent of its samples), "samples",
   // "foreign", "admitted", "admitted_foreign", "loss", "gradient_norm"; what a
   // method's memory held after the window, if it has one: "memory_samples" and
-  // "memory_foreign"; where a guard acted, "by_source" (predictions of the
-  // source model's), "guard_trips" and "updates"; if asked for,
-  // "gradient_norm_samples" and "gradient_norm_foreign" of single samples. One
-  // per bin or class: "confidence_samples" and "confidence_foreign" (20 bins
-  // from 0 to 1), "predicted_samples" and "predicted_foreign" (counts).
+  // "memory_foreign"; of a screen's gate "screen_closed" (1 or 0),
+  // "screen_gap", "screen_information" and "screen_drift" (ScreenGate); where a
+  // guard acted, "by_source" (predictions of the source model's), "guard_trips"
+  // and "updates"; if asked for, "gradient_norm_samples" and
+  // "gradient_norm_foreign" of single samples. One per bin or class:
+  // "confidence_samples" and "confidence_foreign" (20 bins from 0 to 1),
+  // "predicted_samples" and "predicted_foreign" (counts).
   Series series;
 
   // Fields that this version does not know, by name, as JSON text: a newer one
@@ -116,6 +123,8 @@ struct RunRecord {
     v("admitted_foreign", admitted_foreign);
     v("auroc", auroc);
     v("fpr95", fpr95);
+    v("screen_auroc", screen_auroc);
+    v("screen_fpr95", screen_fpr95);
     v("seconds", seconds);
     v("adapt_seconds", adapt_seconds);
     v("images_per_second", images_per_second);

@@ -88,8 +88,10 @@ class Sotta : public MemoryMethod {
   Observation observe(const at::Tensor& images, bool completes) override {
     if (!screen_ && !averages())
       return MemoryMethod::observe(images, completes);
+    Screening screening;
+    if (screen_) screening = screen_->judge(images);
     const std::vector<bool> foreign =
-        screen_ ? screen_->judge(images) : none_foreign(images);
+        screen_ ? are_foreign(screening.scores) : none_foreign(images);
     if (screen_ && screen_->changed()) let_go_of_foreign();
     unlearnt_ += std::count(foreign.begin(), foreign.end(), false);
     const Answer given =
@@ -97,7 +99,7 @@ class Sotta : public MemoryMethod {
                    : answer(images);
     const Prediction prediction = read_prediction(given.packed);
     return {given.logits, prediction,
-            memory_.offer(images, prediction, foreign)};
+            memory_.offer(images, prediction, foreign), std::move(screening)};
   }
 
   UpdateReport update() override {

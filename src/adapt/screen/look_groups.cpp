@@ -73,6 +73,11 @@ at::Tensor log_likelihood(const at::Tensor& points, const Gaussian& of) {
 
 using Mixture = std::vector<Gaussian>;
 
+at::Tensor odds(const at::Tensor& points, const Mixture& mixture) {
+  return log_likelihood(points, mixture[1]) -
+         log_likelihood(points, mixture[0]);
+}
+
 // Expectation and maximisation, from a first parting on; none if a group dies
 // out.
 std::optional<Mixture> fit_mixture(const at::Tensor& points,
@@ -85,16 +90,9 @@ std::optional<Mixture> fit_mixture(const at::Tensor& points,
         kSmallest / 2)
       return std::nullopt;
     mixture = {fit(points, 1 - share), fit(points, share)};
-    share = (log_likelihood(points, mixture[1]) -
-             log_likelihood(points, mixture[0]))
-                .sigmoid();
+    share = odds(points, mixture).sigmoid();
   }
   return mixture;
-}
-
-at::Tensor is_second(const at::Tensor& points, const Mixture& mixture) {
-  return log_likelihood(points, mixture[1]) >
-         log_likelihood(points, mixture[0]);
 }
 
 double gap_between(const at::Tensor& first, const at::Tensor& second) {
@@ -216,7 +214,7 @@ LookGroups LookGroups::part(const at::Tensor& looks) {
                                   : outlying(points);
     const auto mixture = fit_mixture(points, second);
     if (!mixture) continue;
-    const at::Tensor chosen = is_second(points, *mixture);
+    const at::Tensor chosen = odds(points, *mixture) > 0;
     const double gap =
         gap_between(rows(points, chosen.logical_not()), rows(points, chosen));
     if (gap <= found.gap_) continue;
@@ -227,11 +225,18 @@ LookGroups LookGroups::part(const at::Tensor& looks) {
 }
 
 std::vector<int> LookGroups::group_of(const at::Tensor& looks) const {
+  std::vector<int> groups;
+  for (const float odds : odds_of_second(looks))
+    groups.push_back(odds > 0 ? 1 : 0);
+  return groups;
+}
+
+std::vector<float> LookGroups::odds_of_second(const at::Tensor& looks) const {
   const auto [plane, mixture] = unpack(packed_);
-  const at::Tensor second =
-      is_second(plane.place(looks), mixture).to(at::kInt).contiguous();
-  const auto* group = second.data_ptr<int>();
-  return {group, group + second.numel()};
+  const at::Tensor found =
+      odds(plane.place(looks), mixture).to(at::kFloat).contiguous();
+  const auto* each = found.data_ptr<float>();
+  return {each, each + found.numel()};
 }
 
 LookGroups LookGroups::unpacked(const at::Tensor& packed) {

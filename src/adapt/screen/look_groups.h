@@ -26,6 +26,10 @@ class LookGroups {
   // The group of each of some looks [N, D], 0 or 1.
   std::vector<int> group_of(const at::Tensor& looks) const;
 
+  // Of each the logarithm of how much likelier it is in the second group than
+  // in the first: above 0 the group is 1.
+  std::vector<float> odds_of_second(const at::Tensor& looks) const;
+
   // Everything group_of() needs as one float vector, and back; undefined before
   // the first parting.
   at::Tensor packed() const { return packed_; }

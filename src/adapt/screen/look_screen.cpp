@@ -48,11 +48,18 @@ at::Tensor entropy(const at::Tensor& probabilities) {
 
 }  // namespace
 
+std::vector<bool> are_foreign(const std::vector<float>& scores) {
+  std::vector<bool> foreign;
+  for (const float score : scores)
+    foreign.push_back(score > 0);  // NaN is not
+  return foreign;
+}
+
 LookScreen::LookScreen(std::shared_ptr<const Executor> executor,
                        const LookScreenOptions& options)
     : executor_(std::move(executor)), options_(options) {}
 
-std::vector<bool> LookScreen::judge(const at::Tensor& images) {
+Screening LookScreen::judge(const at::Tensor& images) {
   const at::NoGradGuard no_gradients;
   changed_ = false;
   const at::Tensor looks = host_looks(images);
@@ -60,12 +67,12 @@ std::vector<bool> LookScreen::judge(const at::Tensor& images) {
   const int64_t have = looks_.size(0);
   const int64_t due = have < kLooks ? kFirst : kBetween;
   if (unparted_ >= due) part_anew();
-  return flags(looks);
+  return {scores(looks), gate()};
 }
 
 std::vector<bool> LookScreen::is_foreign(const at::Tensor& images) const {
   const at::NoGradGuard no_gradients;
-  return flags(host_looks(images));
+  return are_foreign(scores(host_looks(images)));
 }
 
 at::Tensor LookScreen::host_looks(const at::Tensor& images) const {
@@ -74,13 +81,25 @@ at::Tensor LookScreen::host_looks(const at::Tensor& images) const {
   return looks;
 }
 
-std::vector<bool> LookScreen::flags(const at::Tensor& looks) const {
-  std::vector<bool> foreign(static_cast<size_t>(looks.size(0)), false);
-  if (!active()) return foreign;
-  const std::vector<int> groups = LookGroups::unpacked(groups_).group_of(looks);
-  for (size_t i = 0; i < groups.size(); ++i)
-    foreign[i] = groups[i] == foreign_;
-  return foreign;
+std::vector<float> LookScreen::scores(const at::Tensor& looks) const {
+  if (!active()) return std::vector<float>(static_cast<size_t>(looks.size(0)));
+  std::vector<float> found =
+      LookGroups::unpacked(groups_).odds_of_second(looks);
+  if (foreign_ == 0)
+    for (float& score : found)
+      score = -score;
+  return found;
+}
+
+// The averages are logarithms of the second group's over the first's.
+ScreenGate LookScreen::gate() const {
+  ScreenGate gate;
+  gate.closed = active();
+  gate.gap = gap_;
+  if (answers_ == 0) return gate;
+  gate.information = std::exp(-std::abs(information_));
+  gate.drift = std::exp(information_ < 0 ? drift_ : -drift_);
+  return gate;
 }
 
 void LookScreen::remember(const at::Tensor& images, const at::Tensor& looks) {

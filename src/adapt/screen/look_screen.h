@@ -7,11 +7,15 @@
 #include <ATen/core/Tensor.h>
 
 #include "sotta/adapt/method.h"
+#include "sotta/adapt/screening.h"
 #include "sotta/adapt/snapshot.h"
 
 #include "adapt/screen/look_groups.h"
 
 namespace sotta {
+
+// The samples that a screen has found foreign, by their scores.
+std::vector<bool> are_foreign(const std::vector<float>& scores);
 
 struct LookScreenOptions {
   // A stream of two kinds of images shows a gap between their looks that one
@@ -44,10 +48,10 @@ class LookScreen {
   LookScreen(std::shared_ptr<const Executor> executor,
              const LookScreenOptions& options);
 
-  // Whether each image of the stream's next part is foreign.
-  std::vector<bool> judge(const at::Tensor& images);
+  // Of the stream's next part.
+  Screening judge(const at::Tensor& images);
 
-  // The same of images seen before, which changes nothing.
+  // Whether each of some images is foreign; changes nothing.
   std::vector<bool> is_foreign(const at::Tensor& images) const;
 
   // Whether it flags anything at present, and whether that was found out anew
@@ -55,13 +59,13 @@ class LookScreen {
   bool active() const { return foreign_ >= 0; }
   bool changed() const { return changed_; }
 
-  double gap() const { return gap_; }
+  ScreenGate gate() const;
 
   void exchange(StateArchive& archive);
 
  private:
   at::Tensor host_looks(const at::Tensor& images) const;
-  std::vector<bool> flags(const at::Tensor& looks) const;
+  std::vector<float> scores(const at::Tensor& looks) const;
   void remember(const at::Tensor& images, const at::Tensor& looks);
   void part_anew();
   void ask_about(const LookGroups& groups);

@@ -95,6 +95,27 @@ std::vector<Panel> memory_panels(const RunGroup& group, const RunRow& row) {
   return panels;
 }
 
+// In how many of the runs the gate of the method's screen was closed.
+std::vector<Panel> gate_panels(const RunGroup& group, const RunRow& row) {
+  std::vector<Panel> panels;
+  for (const auto& scenario : group.scenarios) {
+    const auto runs = runs_with(row, scenario, {"screen_closed"});
+    if (runs.empty()) continue;
+    Panel panel;
+    panel.title = group.scenario_label(scenario);
+    panel.x_label = "windows of the stream";
+    panel.y_label = "gate closed (% of runs)";
+    panel.from_zero = true;
+    panel.percent = true;
+    Numbers closed = averaged(runs, "screen_closed");
+    for (double& share : closed)
+      share *= 100;
+    add_curve(panel, "closed", over_time(closed, kMostPoints), 1);
+    panels.push_back(std::move(panel));
+  }
+  return panels;
+}
+
 Figure make_figure(const RunGroup& group, const std::string& name,
                    const std::string& title, std::vector<Panel> panels) {
   LineChart chart;
@@ -122,6 +143,12 @@ std::vector<Figure> screening_figures(const RunGroup& group) {
                              "What " + row.label() + " admits over time",
                              std::move(panels)),
                  "What a method admits over time", row, figures);
+    if (auto panels = gate_panels(group, row); !panels.empty())
+      add_figure(
+          make_figure(group, "gate-" + row.file_label(),
+                      "When " + row.label() + " keeps foreign images out",
+                      std::move(panels)),
+          "When a method's screen keeps foreign images out", row, figures);
     if (auto panels = memory_panels(group, row); !panels.empty())
       add_figure(
           make_figure(group, "memory-" + row.file_label(),

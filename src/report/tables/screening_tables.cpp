@@ -1,6 +1,7 @@
 #include "report/tables/screening_tables.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/tables/average.h"
 
@@ -10,6 +11,7 @@ namespace {
 struct MetricColumn {
   Column column;
   double (*metric)(const RunRecord&);
+  bool of_screen = false;  // shown only where a method has one
 };
 
 double share(int64_t part, int64_t whole) {
@@ -34,6 +36,12 @@ const std::vector<MetricColumn>& metric_columns() {
        [](const RunRecord& run) { return run.auroc; }},
       {{"FPR95 (%)", Better::kLower},
        [](const RunRecord& run) { return run.fpr95; }},
+      {{"Screen AUROC (%)", Better::kHigher},
+       [](const RunRecord& run) { return run.screen_auroc; },
+       true},
+      {{"Screen FPR95 (%)", Better::kLower},
+       [](const RunRecord& run) { return run.screen_fpr95; },
+       true},
       {{"ECE (%)", Better::kLower},
        [](const RunRecord& run) { return run.calibration_error; }},
       {{"Macro-F1 (%)", Better::kHigher},
@@ -46,20 +54,40 @@ bool is_empty(const TableRow& row) {
                      [](const TableCell& cell) { return cell.missing(); });
 }
 
+bool shows_screens(const RunGroup& group, const std::string& scenario) {
+  for (const RunRow& row : group.rows) {
+    if (!row.is_main) continue;
+    for (const auto& [corruption, runs] : row.in(scenario))
+      for (const auto& [seed, run] : runs)
+        if (!std::isnan(run->screen_auroc)) return true;
+  }
+  return false;
+}
+
+std::vector<MetricColumn> columns_for(const RunGroup& group,
+                                      const std::string& scenario) {
+  const bool screens = shows_screens(group, scenario);
+  std::vector<MetricColumn> columns;
+  for (const MetricColumn& entry : metric_columns())
+    if (screens || !entry.of_screen) columns.push_back(entry);
+  return columns;
+}
+
 Table screening_table(const RunGroup& group, const std::string& scenario) {
   Table table;
   table.name = group.dataset + "/" + group.preset + "/screening/" + scenario;
   table.title =
       "Screening and calibration under " + group.scenario_label(scenario);
   table.row_header = "Method";
-  for (const auto& entry : metric_columns())
+  const auto columns = columns_for(group, scenario);
+  for (const auto& entry : columns)
     table.columns.push_back(entry.column);
   for (const RunRow& row : group.rows) {
     if (!row.is_main || row.in(scenario).empty()) continue;
     TableRow line{row.label(), {}};
-    for (const auto& [column, metric] : metric_columns())
+    for (const MetricColumn& entry : columns)
       line.cells.push_back(average_cell(row, scenario, group.averaged(scenario),
-                                        metric, column.better));
+                                        entry.metric, entry.column.better));
     if (!is_empty(line)) table.rows.push_back(std::move(line));
   }
   table.notes = {
@@ -67,6 +95,10 @@ Table screening_table(const RunGroup& group, const std::string& scenario) {
       "adaptation. AUROC and FPR95: how well its confidence tells foreign "
       "samples from the others; FPR95 is the share of foreign samples let in "
       "where 95 % of the others are. ECE: expected calibration error."};
+  if (columns.size() == metric_columns().size())
+    table.notes.push_back(
+        "Screen: the same of the scores of the method's own screen, over the "
+        "whole stream, the time before its gate closed included.");
   mark_best(table);
   return table;
 }

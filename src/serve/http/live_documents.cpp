@@ -36,18 +36,32 @@ OrderedJson verdict_fields(const WindowFigures& window) {
   return fields;
 }
 
+// What is no number is null.
+OrderedJson screen_fields(const WindowFigures& window) {
+  const auto ratio = [](double value) {
+    return std::isfinite(value) ? OrderedJson(rounded(value)) : OrderedJson();
+  };
+  return {{"closed", window.gate->closed},
+          {"foreign", window.foreign},
+          {"gap", rounded(window.gate->gap)},
+          {"information", ratio(window.gate->information)},
+          {"drift", ratio(window.gate->drift)}};
+}
+
 OrderedJson window_fields(const WindowFigures& window) {
-  return {{"number", window.number},
-          {"images", window.images},
-          {"learnt", window.learnt},
-          {"guard", window.guard},
-          {"admitted_share", rounded(window.admitted_share())},
-          {"verdicts", verdict_fields(window)},
-          {"confidence", rounded(window.confidence)},
-          {"entropy", rounded(window.entropy)},
-          {"distance", rounded(window.distance)},
-          {"latency_ms", milliseconds(window.latency)},
-          {"update_ms", milliseconds(window.update_seconds)}};
+  OrderedJson fields = {{"number", window.number},
+                        {"images", window.images},
+                        {"learnt", window.learnt},
+                        {"guard", window.guard},
+                        {"admitted_share", rounded(window.admitted_share())},
+                        {"verdicts", verdict_fields(window)},
+                        {"confidence", rounded(window.confidence)},
+                        {"entropy", rounded(window.entropy)},
+                        {"distance", rounded(window.distance)},
+                        {"latency_ms", milliseconds(window.latency)},
+                        {"update_ms", milliseconds(window.update_seconds)}};
+  if (window.gate) fields["screen"] = screen_fields(window);
+  return fields;
 }
 
 }  // namespace

@@ -45,8 +45,7 @@ bool gains_from_batches(const Adapter& adapter) {
       at::zeros({1, adapter.model().channels(), 32, 32},
                 state.affine.options().dtype(at::kByte).requires_grad(false));
   return PublishedNetwork::can_publish(adapter) &&
-         adapter.model().gains_from_lanes(
-             {image, state, adapter.prediction_stats()});
+         adapter.model().gains_from_lanes({image, state, NormStats::running()});
 }
 
 }  // namespace
@@ -73,7 +72,8 @@ ServedModel::ServedModel(ModelSettings settings, const StreamStore& store)
   if (settings_.table.max_behind == 0) return;
   require(PublishedNetwork::can_publish(*adapter), settings_.method,
           "expected a method that learns and predicts with running statistics "
-          "for prompt answers, as sotta and rotta do");
+          "for prompt answers, as sotta, "
+          "screened_sotta and rotta do");
   require(!settings_.journal, "journal",
           "expected none with prompt answers, which do not wait for the disk");
 }

@@ -80,6 +80,13 @@ void LiveFigures::add_latency(double seconds) {
   ++current_.requests;
 }
 
+void LiveFigures::add(const Screening& screening) {
+  if (!screening.defined()) return;
+  current_.gate = screening.gate;
+  for (const float score : screening.scores)
+    current_.foreign += score > 0 ? 1 : 0;
+}
+
 const WindowFigures& LiveFigures::close(const WindowFigures& end,
                                         const std::vector<Verdict>& verdicts) {
   WindowFigures window = std::exchange(current_, {});

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
+#include "sotta/adapt/screening.h"
 #include "sotta/adapt/verdict.h"
 
 #include "serve/streams/stream_answer.h"
@@ -26,6 +28,11 @@ struct WindowFigures {
   float distance = 0;   // see LiveSummary
   bool learnt = false;  // an update was applied
   bool guard = false;   // a guard tripped
+
+  // By a screen of the method's own; none if it has none. The gate is that
+  // after the window's last image.
+  std::optional<ScreenGate> gate;
+  int32_t foreign = 0;  // images with a score above 0
 
   double admitted_share() const;
 };
@@ -52,7 +59,7 @@ struct LiveSummary {
 };
 
 // What happens in a stream, for people who watch it: the last kWindows windows
-// and what classes are predicted. Takes about 5 kB; no part of a stream's
+// and what classes are predicted. Takes about 7 kB; no part of a stream's
 // state, and no image.
 class LiveFigures {
  public:
@@ -61,6 +68,9 @@ class LiveFigures {
   // Images [first, end) of an answer, into the window that is filling.
   void add(const StreamAnswer& answer, size_t first = 0);
   void add_latency(double seconds);
+
+  // What a screen made of images that are added, if there is one.
+  void add(const Screening& screening);
 
   // Ends the window. `end` says how: learnt, guard, update_seconds, distance;
   // `verdicts` are those of all its images.

@@ -59,8 +59,8 @@ PublishedNetwork::PublishedNetwork(const Adapter& adapter)
 // A method with a rule asks the source model alone, and never changes.
 bool PublishedNetwork::can_publish(const Adapter& adapter) {
   return !find_method(adapter.name()).rule &&
-         adapter.method().prediction_stats().source ==
-             NormStats::Source::kRunning;
+         adapter.method().prediction_stats().source !=
+             NormStats::Source::kBatch;
 }
 
 bool PublishedNetwork::fits(const at::Tensor& images) const {

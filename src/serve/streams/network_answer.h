@@ -25,14 +25,16 @@ StreamAnswer answer_with(const Adapter& adapter, const at::Tensor& images);
 
 // A copy of the network that an adapter predicts with, for answers while the
 // adapter is being updated. Says what answer_with() said when it was made, bit
-// for bit. Never changes, so any thread may ask it.
+// for bit; of a method that blends the images' own statistics in (Screened
+// SoTTA at first) what it would say without them. Never changes, so any thread
+// may ask it.
 class PublishedNetwork {
  public:
   // The adapter, whose executor it uses, must outlive it.
   explicit PublishedNetwork(const Adapter& adapter);
 
   // Whether a method predicts in a way that can be published: one forward pass
-  // with running statistics, of a state that updates change.
+  // with running statistics, perhaps blended, of a state that updates change.
   static bool can_publish(const Adapter& adapter);
 
   // Whether the images have the size of those before.

@@ -197,7 +197,8 @@ StreamAnswer ServedStream::observe(const at::Tensor& images) {
     const at::Tensor images_of_part = images.slice(0, begin, end);
     const Observation part = observe_part(images_of_part);
     append_answer(part.logits, part.prediction, answer);
-    watch_.observed(answer, images_of_part, adapter_->update_due());
+    watch_.observed(answer, images_of_part, adapter_->update_due(),
+                    part.screening);
     answer.verdicts.insert(answer.verdicts.end(), part.verdicts.begin(),
                            part.verdicts.end());
     begin = end;

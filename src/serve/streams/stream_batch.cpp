@@ -19,6 +19,7 @@ thread_local bool is_observing = false;
 bool gains(const Adapter& adapter, const Lane& lane) {
   const at::NoGradGuard no_gradients;
   return PublishedNetwork::can_publish(adapter) &&
+         lane.stats.source == NormStats::Source::kRunning &&
          adapter.model().gains_from_lanes(lane);
 }
 
@@ -40,10 +41,12 @@ class StreamBatch::BatchExecutor : public Executor {
         lanes_(std::move(lanes)) {}
 
   // Logits of a prediction are in the host's memory: methods that gain from
-  // lanes do no more than read them.
+  // lanes do no more than read them. What a screen asks of the network is under
+  // a batch's statistics, and no prediction.
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
-    if (is_observing && !at::GradMode::is_enabled())
+    if (is_observing && !at::GradMode::is_enabled() &&
+        stats.source == NormStats::Source::kRunning)
       return {predictions_.predict(model(), {images, state, stats}).logits,
               {},
               {},

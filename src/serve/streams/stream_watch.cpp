@@ -41,8 +41,9 @@ const char* to_text(StreamEvent::Kind kind) {
 }
 
 void StreamWatch::observed(const StreamAnswer& answer, const at::Tensor& images,
-                           bool fills_window) {
+                           bool fills_window, const Screening& screening) {
   const auto size = images.size(0);
+  figures_.add(screening);
   figures_.add(answer, answer.images() - static_cast<size_t>(size));
   if (!fills_window || !options_.source_labels ||
       figures_.summary().windows % kCompareInterval != 0)

@@ -61,7 +61,7 @@ class StreamWatch {
 
   // Images that the adapter has just observed: the last of an answer.
   void observed(const StreamAnswer& answer, const at::Tensor& images,
-                bool fills_window);
+                bool fills_window, const Screening& screening = {});
 
   // An update after them, which took so long.
   void learnt(const Adapter& adapter, const UpdateReport& report,

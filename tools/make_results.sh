@@ -21,4 +21,7 @@ trap 'rm -rf "$rendered"' EXIT
 ${SOTTA_BIN:-build/release/bin/sotta} report docs/results --studies --out "$rendered" --format md,html >/dev/null
 rm -rf docs/results/*/figures
 cp -r "$rendered"/. docs/results/
+if [ -e docs/methods/screened_sotta.md ]; then
+  python3 tools/fill_method_page.py docs/methods/screened_sotta.md docs/results
+fi
 echo docs/results/index.html

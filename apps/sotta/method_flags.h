@@ -12,7 +12,7 @@ namespace sotta::cli {
 
 // How `adapt` and `serve` are to adapt.
 struct MethodFlags {
-  std::string method = "sotta";
+  std::string method = "screened_sotta";
   std::string preset = "clean";
   std::vector<std::string> changes;  // "min_confidence=0.9"
   int64_t window = 64;

@@ -28,7 +28,13 @@ png('photos/more/3.png', 3)
 png('large.png', 1, 20)
 PYTHON
 
-adapt() { sotta adapt --model "$model" "${plain[@]}" --window 8 "$@"; }
+# With SoTTA unless they name another: its answers do not depend on the rest of a call.
+adapt() {
+  case " $* " in
+    *' --method '*) sotta adapt --model "$model" "${plain[@]}" --window 8 "$@" ;;
+    *) sotta adapt --model "$model" "${plain[@]}" --window 8 --method sotta "$@" ;;
+  esac
+}
 
 # An array: a line per image, an update per window.
 run adapt --input images.npy --set min_confidence=0
@@ -130,10 +136,21 @@ expect_error 'sotta: the source model answered for 40 images'
 cut -d, -f3-5 source.jsonl >wanted.txt
 cut -d, -f3-5 after.jsonl | cmp -s wanted.txt - || give_up "expected the source model's answers"
 
+# Without --method it is the variant that is to be deployed, which says how foreign an image looks.
+run sotta adapt --model "$model" "${plain[@]}" --window 8 --input images.npy
+expect_code 0
+[ "$(grep -c '"foreign_score":' stdout.txt)" -eq 40 ] || give_up "expected a score in every line"
+cp stdout.txt default.jsonl
+run adapt --input images.npy --method screened_sotta
+cmp -s stdout.txt default.jsonl || give_up "expected screened_sotta by default"
+run adapt --input images.npy --method screened_sotta --set screen=false
+expect_code 0
+! grep -q foreign_score stdout.txt || give_up "expected no scores without a screen"
+
 # A folder, as CSV; names on standard input give the same predictions.
 run adapt --input photos --format csv --method tent --export adapted.safetensors
 expect_code 0
-expect_output 'index,name,label,confidence,entropy,verdict,error'
+expect_output 'index,name,label,confidence,entropy,verdict,error,foreign_score'
 expect_output '3,photos/more/3.png,'
 [ -s adapted.safetensors ] || give_up "expected exported weights"
 cut -d, -f3 stdout.txt >folder.txt

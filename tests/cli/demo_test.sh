@@ -13,20 +13,20 @@ expect_code 0
 expect_output 'sotta '
 expect_output 'out/report/report.html'
 expect_error 'tent'
-[ "$(wc -l <out/records.jsonl)" -eq 4 ] || give_up "expected four records"
+[ "$(wc -l <out/records.jsonl)" -eq 5 ] || give_up "expected five records"
 [ -s out/report/report.html ] || give_up "expected a report"
 grep -q '"guard":"rollback"' out/records.jsonl || give_up "expected guards to be on"
 python3 - <<'PYTHON' || give_up 'expected the table and the progress of the records'
 import json, re
 table = [line.split() for line in open('stdout.txt') if ' / ' in line]
 records = [json.loads(line) for line in open('out/records.jsonl')]
-assert [record['method'] for record in records] == ['source', 'bn_stats', 'tent', 'sotta']
+assert [record['method'] for record in records] == ['source', 'bn_stats', 'tent', 'sotta', 'screened_sotta']
 for row, record in zip(table, records):
     numbers = [record[name] for name in ('admitted', 'samples', 'admitted_foreign', 'foreign')]
     assert [int(row[i]) for i in (2, 4, 5, 7)] == numbers, (row, numbers)
     assert (row[0], row[1], row[8]) == (record['method'], f"{record['accuracy']:.1f}%", f"{record['images_per_second']:.0f}"), row
 assert any(record['admitted'] > 0 for record in records)
-assert 'method      accuracy  admitted (target)' in open('stdout.txt').read()
+assert 'method          accuracy  admitted (target)' in open('stdout.txt').read()
 for record in records:
     last = re.findall(rf"^  {record['method']} +([0-9]+) %  (.*)$", open('stderr.txt').read(), re.M)[-1]
     note = '' if record['method'] == 'source' else f"accuracy {record['accuracy']:.2f} %"

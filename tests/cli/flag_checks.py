@@ -48,11 +48,11 @@ RUN = "--device cpu --threads 0 "
 MODEL = RUN + "--engine auto --low-memory 0 --precision fp32 "
 DEFAULTS = {
     "demo": RUN + "--precision fp32 --model models/fashion_resnet8.safetensors --dataset fashion-mnist --scenario noise "
-            "--corruption gaussian_noise --severity 5 --limit 2000 --seed 0 --guard rollback --out demo "
-            "--method source,bn_stats,tent,sotta",
+            "--corruption contrast --severity 5 --limit 2000 --seed 0 --guard rollback --out demo "
+            "--method source,bn_stats,tent,sotta,screened_sotta",
     "data": "",
     "eval": MODEL + "--split test --batch 64 --limit 0 --severity 5 --corruption-seed 0",
-    "adapt": MODEL + "--method sotta --preset clean --window 64 --seed 0 --guard off --guard-max-parameter-change 1 "
+    "adapt": MODEL + "--method screened_sotta --preset clean --window 64 --seed 0 --guard off --guard-max-parameter-change 1 "
              "--guard-max-class-share 0.9 --guard-min-admitted-share 0 --guard-max-admitted-share 1 --guard-history 8 "
              "--guard-look-every 2 --guard-margin 0.04 --out - --format jsonl",
     "train": RUN + "--model resnet18 --seed 0 --epochs 200 --batch 128 --optimiser sgd --rate 0.1 --warm-up 0 --momentum 0.9 "
@@ -64,7 +64,7 @@ DEFAULTS = {
              "--limit 0 --order shuffled --concentration 0.1 --severity 5 --corruption-seed 0 --window 64 --whole-windows 0 "
              "--read-ahead 256 --out runs --cuda-graphs 0 --tune 0 --jobs 1 --lanes auto --lost-after 30",
     "report": "--format md,tex,csv,html,svg",
-    "serve": MODEL + "--model fashion=embedded --method sotta --preset clean --window 64 --seed 0 "
+    "serve": MODEL + "--model fashion=embedded --method screened_sotta --preset clean --window 64 --seed 0 "
              "--guard off --guard-max-parameter-change 1 --guard-max-class-share 0.9 --guard-min-admitted-share 0 "
              "--guard-max-admitted-share 1 --guard-history 8 --guard-look-every 2 --guard-margin 0.04 --listen 127.0.0.1:8000 --state sotta-state --durability window --answer strict "
              "--max-streams 10000 --max-resident 256 --max-waiting 1024 --max-waiting-of-one 256 --max-body-mb 64 "

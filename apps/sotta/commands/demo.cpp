@@ -27,11 +27,12 @@ struct DemoFlags {
   std::string model = "models/fashion_resnet8.safetensors";
   std::string dataset = "fashion-mnist";
   std::string scenario = "noise";
-  std::string corruption = "gaussian_noise";
+  std::string corruption = "contrast";
   int64_t severity = 5;
   int64_t limit = 2000;
   int64_t seed = 0;
-  std::vector<std::string> methods = {"source", "bn_stats", "tent", "sotta"};
+  std::vector<std::string> methods = {"source", "bn_stats", "tent", "sotta",
+                                      "screened_sotta"};
   std::string guard = "rollback";
   std::string data;
   std::string out = "demo";
@@ -93,10 +94,10 @@ std::vector<RunRecord> run_side_by_side(const DemoFlags& flags,
 }
 
 void print_table(const std::vector<RunRecord>& records) {
-  std::printf("\n%-10s %9s %18s %19s %10s\n", "method", "accuracy",
+  std::printf("\n%-14s %9s %18s %19s %10s\n", "method", "accuracy",
               "admitted (target)", "admitted (foreign)", "images/s");
   for (const RunRecord& record : records)
-    std::printf("%-10s %8.1f%% %11lld / %4lld %12lld / %4lld %10.0f\n",
+    std::printf("%-14s %8.1f%% %11lld / %4lld %12lld / %4lld %10.0f\n",
                 record.method.c_str(), record.accuracy,
                 static_cast<long long>(record.admitted),
                 static_cast<long long>(record.samples),

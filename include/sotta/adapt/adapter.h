@@ -35,9 +35,7 @@ struct StepResult {
   // What guards found and did, one after another; empty if none tripped.
   std::string guard;
 
-  // How many of the predictions are the source model's, which a floor had
-  // answer in the adapted network's place.
-  int64_t by_source = 0;
+  int64_t by_source = 0;  // predictions that a floor had the source model make
 };
 
 // Adapts a classifier to a stream of unlabelled images, predicting every image
@@ -129,14 +127,12 @@ class Adapter {
   // Back to the moment it was made; the guards forget everything too.
   void reset();
 
-  // The network that answers, for export: as adapted so far, or the source
-  // model where a floor has it answer. Shares memory with the adapter: later
-  // steps and restore() may change it.
+  // The network that answers: as adapted so far, or the source model where a
+  // floor has it answer. Later steps and restore() may change it.
   ModelState state() const { return answering().state(); }
   NormStats prediction_stats() const { return answering().prediction_stats(); }
 
-  // Whether a floor has the source model answer at present.
-  bool source_answers() const;
+  bool source_answers() const;  // a floor has it answer at present
 
   const Classifier& model() const { return executor_->model(); }
   const Method& method() const { return *method_; }

@@ -128,7 +128,7 @@ python3 - <<'PYTHON' || give_up 'expected quoted names'
 import csv
 rows = list(csv.reader(open('stdout.txt', newline='')))
 assert [row[1] for row in rows[1:]] == ['odd names/a, "b".png', 'odd names/c\nd.png', 'odd names/e, "f".png'], rows
-assert all(len(row) == 7 for row in rows)
+assert all(len(row) == 8 for row in rows)
 assert rows[3][6].startswith('odd names/e, "f".png: '), rows[3]
 PYTHON
 

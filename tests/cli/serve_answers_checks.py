@@ -7,7 +7,7 @@ import struct
 from serve_checks import expect
 from serve_client import SIDE, Server, draw_images, refusal
 
-LEARNING = ["--window", "16", "--set", "min_confidence=0"]
+LEARNING = ["--window", "16", "--set", "min_confidence=0", "--set", "memory_capacity=16"]
 
 
 def logits_of(client, stream, pixels, images=16):

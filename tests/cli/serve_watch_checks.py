@@ -8,7 +8,7 @@ import subprocess
 
 from serve_client import ROOT, Server, draw_images
 
-WINDOW = ["--window", "16", "--set", "min_confidence=0"]
+WINDOW = ["--window", "16", "--set", "min_confidence=0", "--set", "memory_capacity=16"]
 
 
 def expect(found, expected, what):
@@ -44,6 +44,7 @@ def windows_and_commands_are_events():
         client.infer(draw_images(16, 1), {"sequence_id": "a"})
         kind, window = events.next()
         expect((kind, window["images"], window["learnt"]), ("window", 16, True), "first event")
+        expect(window["screen"], {"closed": False, "foreign": 0, "gap": 0, "information": None, "drift": None}, "its screen")
         client.ask("POST", "/v2/models/fashion/streams/a/freeze")
         expect(events.next(), ("freeze", {"stream": "a", "detail": ""}), "second event")
         live = client.status("a")["live"]

@@ -125,7 +125,7 @@ class Csv : public PredictionWriter {
   }
   void write_error(int64_t index, const ImageBatch::Item& item) override {
     stream() << index << ',' << csv_field(item.name) << ",,,,,"
-             << csv_field(item.error) << "\n";
+             << csv_field(item.error) << ",\n";
   }
 };
 

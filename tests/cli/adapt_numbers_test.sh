@@ -31,7 +31,7 @@ second export eata_clean eata.safetensors
 
 # SoTTA's automatic threshold is the fifth of 24 images' confidences: the same
 # images have four below it.
-run sotta adapt --model "$network" --threads 1 --window 24 --input clean.npy --source-images clean.npy \
+run sotta adapt --model "$network" --threads 1 --method sotta --window 24 --input clean.npy --source-images clean.npy \
   --set min_confidence=-1 --out automatic.jsonl
 expect_code 0
 [ "$(grep -c '"verdict":"low confidence"' automatic.jsonl)" = 4 ] || give_up 'expected four of low confidence'

@@ -26,7 +26,7 @@ def run(*command):
 
 def check_short_ones(client_in_cpp):
     write_npy("images.npy", draw_images(150, 1))
-    with Server("--window", "16", "--set", "min_confidence=0", state="short") as server:
+    with Server("--method", "sotta", "--window", "16", "--set", "min_confidence=0", state="short") as server:
         address = f"127.0.0.1:{server.port}"
         if shutil.which("curl"):
             assert '"next_seq":1' in run("bash", f"{EXAMPLES}/curl.sh", address)

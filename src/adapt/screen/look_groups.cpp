@@ -2,224 +2,272 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <tuple>
+#include <utility>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/diag.h>
-#include <ATen/ops/eye.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/linalg_cholesky.h>
 #include <ATen/ops/linalg_eigh.h>
-#include <ATen/ops/linalg_solve.h>
-#include <ATen/ops/linalg_solve_triangular.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include "adapt/screen/gaussian_mixture.h"
 
 namespace sotta {
 namespace {
 
-constexpr int64_t kDimensions = 12;  // principal components that are looked at
-constexpr int64_t kBeginnings = 5;   // of them that a parting begins from
-constexpr int kRounds = 15;
-constexpr int64_t kSmallest = 16;   // samples of a group
-constexpr double kShrinkage = 0.1;  // of correlations
-constexpr double kFloor = 0.02;     // of variances, of their mean
-constexpr double kFarthest = 6;     // deviations that count
+constexpr size_t kBeginnings = 5;  // components that a parting begins from
+constexpr double kFarthest = 6;    // deviations that count
 constexpr double kLeastDeviation = 0.02;
 constexpr double kLeastVariance = 1e-9;  // below it all look the same
 
-struct Gaussian {
-  at::Tensor mean;    // [d]
-  at::Tensor root;    // [d, d], the covariance's lower Cholesky factor
-  double weight = 0;  // logarithm of its share less that of its volume
+// Rows of numbers, one after the other.
+struct Table {
+  size_t rows, columns;
+  std::vector<double> values;
+
+  double* row(size_t at) { return values.data() + at * columns; }
+  const double* row(size_t at) const { return values.data() + at * columns; }
 };
 
-at::Tensor covariance(const at::Tensor& offsets, const at::Tensor& shares) {
-  return (offsets * shares.unsqueeze(1)).t().mm(offsets) / shares.sum();
+std::vector<double> doubles_of(const at::Tensor& tensor) {
+  const at::Tensor values = tensor.to(at::kDouble).contiguous();
+  const auto* begin = values.data_ptr<double>();
+  return {begin, begin + values.numel()};
 }
 
-at::Tensor shrunk(const at::Tensor& covariance) {
-  return (1 - kShrinkage) * covariance +
-         kShrinkage * at::diag(covariance.diagonal());
+Table table_of(const at::Tensor& looks) {
+  return {static_cast<size_t>(looks.size(0)),
+          static_cast<size_t>(looks.size(1)), doubles_of(looks)};
 }
 
-at::Tensor rows(const at::Tensor& points, const at::Tensor& chosen) {
-  return points.index_select(0, chosen.nonzero().squeeze(1));
+// The lower one of two in the middle.
+double median(std::vector<double>& values) {
+  const auto middle =
+      values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
-at::Tensor floor_of(const at::Tensor& points) {
-  return kFloor * points.var(0).mean() *
-         at::eye(points.size(1), points.options());
-}
+// Medians and deviations of the looks, and their principal components.
+struct Plane {
+  std::vector<double> centre, deviation;  // [D]
+  std::vector<double> mean;               // [D], of what was cut off
+  std::vector<Point> components;          // [D]
 
-Gaussian fit(const at::Tensor& points, const at::Tensor& shares) {
-  Gaussian found;
-  found.mean = (points * shares.unsqueeze(1)).sum(0) / shares.sum();
-  found.root = at::linalg_cholesky(
-      shrunk(covariance(points - found.mean, shares)) + floor_of(points));
-  found.weight = std::log(shares.sum().item<double>()) -
-                 found.root.diagonal().log().sum().item<double>();
+  // In deviations from the centre, cut off; NaN stays NaN.
+  Table standard(const Table& looks) const;
+  Points place(const Table& looks) const;
+};
+
+Table Plane::standard(const Table& looks) const {
+  Table found = looks;
+  for (size_t n = 0; n < looks.rows; ++n) {
+    double* row = found.row(n);
+    for (size_t j = 0; j < looks.columns; ++j) {
+      const double value = (row[j] - centre[j]) / deviation[j];
+      row[j] = std::max(std::min(value, kFarthest), -kFarthest);
+    }
+  }
   return found;
 }
 
-// Logarithm of how likely each point is, up to what all have in common.
-at::Tensor log_likelihood(const at::Tensor& points, const Gaussian& of) {
-  const at::Tensor whitened = at::linalg_solve_triangular(
-      of.root, (points - of.mean).t(), /*upper=*/false);
-  return of.weight - 0.5 * whitened.square().sum(0);
-}
-
-using Mixture = std::vector<Gaussian>;
-
-at::Tensor odds(const at::Tensor& points, const Mixture& mixture) {
-  return log_likelihood(points, mixture[1]) -
-         log_likelihood(points, mixture[0]);
-}
-
-// Expectation and maximisation, from a first parting on; none if a group dies
-// out.
-std::optional<Mixture> fit_mixture(const at::Tensor& points,
-                                   const at::Tensor& second) {
-  at::Tensor share = second;
-  Mixture mixture;
-  for (int round = 0; round < kRounds; ++round) {
-    const double count = share.sum().item<double>();
-    if (std::min(count, static_cast<double>(share.numel()) - count) <
-        kSmallest / 2)
-      return std::nullopt;
-    mixture = {fit(points, 1 - share), fit(points, share)};
-    share = odds(points, mixture).sigmoid();
+Points Plane::place(const Table& looks) const {
+  const Table values = standard(looks);
+  Points points(looks.rows, Point{});
+  for (size_t n = 0; n < looks.rows; ++n) {
+    Point point{};
+    for (size_t j = 0; j < looks.columns; ++j) {
+      const double offset = values.row(n)[j] - mean[j];
+      for (size_t i = 0; i < kPointDimensions; ++i)
+        point[i] += offset * components[j][i];
+    }
+    points[n] = point;
   }
-  return mixture;
+  return points;
 }
 
-double gap_between(const at::Tensor& first, const at::Tensor& second) {
-  if (std::min(first.size(0), second.size(0)) < kSmallest) return 0;
-  const auto spread = [](const at::Tensor& points) {
-    return covariance(points - points.mean(0),
-                      at::full({points.size(0)}, 1.0, points.options()));
-  };
-  const at::Tensor both = shrunk((spread(first) + spread(second)) / 2) +
-                          1e-9 * at::eye(first.size(1), first.options());
-  const at::Tensor line =
-      at::linalg_solve(both, second.mean(0) - first.mean(0));
-  const at::Tensor a = first.mv(line), b = second.mv(line);
-  const at::Tensor deviation = ((a.var() + b.var()) / 2).sqrt();
-  return ((b.mean() - a.mean()).abs() / deviation).item<double>();
+// The principal components of deviations from the mean, [D] of each, widest
+// first.
+std::vector<Point> principal_components(const Table& offsets) {
+  const size_t size = offsets.columns;
+  const auto side = static_cast<int64_t>(size);
+  const at::Tensor covariance = at::zeros({side, side}, at::kDouble);
+  auto* total = covariance.data_ptr<double>();  // its lower half
+  for (size_t n = 0; n < offsets.rows; ++n) {
+    const double* offset = offsets.row(n);
+    for (size_t i = 0; i < size; ++i)
+      for (size_t j = 0; j <= i; ++j)
+        total[i * size + j] += offset[i] * offset[j];
+  }
+  for (size_t i = 0; i < size * size; ++i)
+    total[i] /= static_cast<double>(offsets.rows);
+  const at::Tensor vectors =
+      std::get<1>(at::linalg_eigh(covariance)).contiguous();
+  const auto* vector = vectors.data_ptr<double>();
+  std::vector<Point> components(size);
+  for (size_t j = 0; j < size; ++j)
+    for (size_t i = 0; i < kPointDimensions; ++i)
+      components[j][i] = vector[j * size + size - 1 - i];
+  return components;
 }
 
-// Above the place that leaves least spread on both sides of it.
-at::Tensor above_best_cut(const at::Tensor& values) {
-  const at::Tensor sorted = std::get<0>(values.sort());
-  const auto* value = sorted.data_ptr<double>();
-  const int64_t count = sorted.numel();
-  const double total = sorted.sum().item<double>();
-  double below = 0, best = -1, cut = value[0];
-  for (int64_t i = 0; i + 1 < count; ++i) {
-    below += value[i];
+// None where half of a column is not finite.
+std::optional<Plane> principal_plane(const Table& looks) {
+  Plane plane;
+  std::vector<double> column(looks.rows);
+  for (size_t j = 0; j < looks.columns; ++j) {
+    for (size_t n = 0; n < looks.rows; ++n)
+      column[n] = looks.row(n)[j];
+    const double centre = median(column);
+    if (!std::isfinite(centre)) return std::nullopt;
+    for (double& value : column)
+      value = std::abs(value - centre);
+    plane.centre.push_back(centre);
+    plane.deviation.push_back(1.4826 * median(column) + kLeastDeviation);
+    if (!std::isfinite(plane.deviation[j])) return std::nullopt;
+  }
+  plane.mean.assign(looks.columns, 0);
+  Table offsets = plane.standard(looks);
+  for (size_t n = 0; n < looks.rows; ++n)
+    for (size_t j = 0; j < looks.columns; ++j)
+      plane.mean[j] += offsets.row(n)[j];
+  for (double& value : plane.mean)
+    value /= static_cast<double>(looks.rows);
+  for (size_t n = 0; n < looks.rows; ++n)
+    for (size_t j = 0; j < looks.columns; ++j)
+      offsets.row(n)[j] -= plane.mean[j];
+  plane.components = principal_components(offsets);
+  return plane;
+}
+
+// 1 for points above the place along a component that leaves least spread on
+// both sides of it, 0 for others.
+std::vector<double> above_best_cut(const Points& points, size_t component) {
+  std::vector<double> sorted;
+  for (const Point& point : points)
+    sorted.push_back(point[component]);
+  std::sort(sorted.begin(), sorted.end());
+  const double total = std::accumulate(sorted.begin(), sorted.end(), 0.0);
+  const size_t count = sorted.size();
+  double below = 0, best = -1, cut = sorted[0];
+  for (size_t i = 0; i + 1 < count; ++i) {
+    below += sorted[i];
     const auto n = static_cast<double>(i + 1);
     const double m = static_cast<double>(count) - n;
     const double apart = below / n - (total - below) / m;
     if (n * m * apart * apart <= best) continue;
     best = n * m * apart * apart;
-    cut = value[i];
+    cut = sorted[i];
   }
-  return (values > cut).to(at::kDouble);
+  std::vector<double> above;
+  for (const Point& point : points)
+    above.push_back(point[component] > cut ? 1 : 0);
+  return above;
 }
 
-// Points far out in any direction.
-at::Tensor outlying(const at::Tensor& points) {
-  const at::Tensor distance = (points / points.std(0)).square().sum(1);
-  const at::Tensor sorted = std::get<0>(distance.sort());
-  return (distance > sorted[sorted.numel() * 3 / 4]).to(at::kDouble);
+// 1 for the quarter of the points that is furthest out in any direction, 0 for
+// others.
+std::vector<double> outlying(const Points& points) {
+  const Point variance = variances(points);
+  std::vector<double> distances;
+  for (const Point& point : points) {
+    double distance = 0;
+    for (size_t i = 0; i < kPointDimensions; ++i)
+      if (variance[i] >= kLeastVariance)
+        distance += point[i] * point[i] / variance[i];
+    distances.push_back(distance);
+  }
+  std::vector<double> sorted = distances;
+  const auto quarter =
+      sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * 3 / 4);
+  std::nth_element(sorted.begin(), quarter, sorted.end());
+  for (double& distance : distances)
+    distance = distance > *quarter ? 1 : 0;
+  return distances;
 }
 
-// Medians and deviations of the looks, and their principal components.
-struct Plane {
-  at::Tensor centre, deviation;  // [D]
-  at::Tensor mean;               // [D], of what was cut off
-  at::Tensor components;         // [D, d]
-
-  at::Tensor place(const at::Tensor& looks) const {
-    return (standard(looks) - mean).mm(components);
-  }
-  at::Tensor standard(const at::Tensor& looks) const {
-    return ((looks.to(at::kDouble) - centre) / deviation)
-        .clamp(-kFarthest, kFarthest);
-  }
-};
-
-Plane principal_plane(const at::Tensor& looks) {
-  const at::Tensor values = looks.to(at::kDouble);
-  Plane plane;
-  plane.centre = std::get<0>(values.median(0));
-  plane.deviation =
-      1.4826 * std::get<0>((values - plane.centre).abs().median(0)) +
-      kLeastDeviation;
-  const at::Tensor standard = plane.standard(looks);
-  plane.mean = standard.mean(0);
-  const at::Tensor offsets = standard - plane.mean;
-  const at::Tensor vectors = std::get<1>(at::linalg_eigh(
-      offsets.t().mm(offsets) / static_cast<double>(offsets.size(0))));
-  plane.components = vectors.flip(1).narrow(1, 0, kDimensions).contiguous();
-  return plane;
+double gap_of(const Points& points, const Mixture& mixture) {
+  const std::vector<double> likelier = odds(points, mixture);
+  Points first, second;
+  for (size_t n = 0; n < points.size(); ++n)
+    (likelier[n] > 0 ? second : first).push_back(points[n]);
+  return gap_between(first, second);
 }
+
+constexpr size_t kPackedGaussian =
+    kPointDimensions + kPointDimensions * kPointDimensions + 1;
 
 at::Tensor pack(const Plane& plane, const Mixture& mixture) {
-  std::vector<at::Tensor> parts = {plane.centre, plane.deviation, plane.mean,
-                                   plane.components.flatten()};
+  std::vector<double> all;
+  const auto put = [&](const auto& values) {
+    all.insert(all.end(), values.begin(), values.end());
+  };
+  put(plane.centre);
+  put(plane.deviation);
+  put(plane.mean);
+  for (const Point& row : plane.components)
+    put(row);
   for (const Gaussian& one : mixture) {
-    parts.push_back(one.mean);
-    parts.push_back(one.root.flatten());
-    parts.push_back(at::full({1}, one.weight, plane.centre.options()));
+    put(one.mean);
+    for (const Point& row : one.root)
+      put(row);
+    all.push_back(one.weight);
   }
-  return at::cat(parts).to(at::kFloat);
+  return at::tensor(all, at::kFloat);
 }
 
 std::pair<Plane, Mixture> unpack(const at::Tensor& packed) {
-  const at::Tensor all = packed.to(at::kDouble);
-  const int64_t gaussian = kDimensions + kDimensions * kDimensions + 1;
-  const int64_t looks = (all.numel() - 2 * gaussian) / (3 + kDimensions);
-  int64_t at = 0;
-  const auto take = [&](int64_t count) {
-    at += count;
-    return all.narrow(0, at - count, count);
+  const std::vector<double> all = doubles_of(packed);
+  const size_t looks =
+      (all.size() - 2 * kPackedGaussian) / (3 + kPointDimensions);
+  auto at = all.begin();
+  const auto take = [&](auto& values) {
+    std::copy_n(at, values.size(), values.begin());
+    at += static_cast<std::ptrdiff_t>(values.size());
   };
   Plane plane;
-  plane.centre = take(looks);
-  plane.deviation = take(looks);
-  plane.mean = take(looks);
-  plane.components = take(looks * kDimensions).view({looks, kDimensions});
-  Mixture mixture(2);
-  for (Gaussian& one : mixture) {
-    one.mean = take(kDimensions);
-    one.root = take(kDimensions * kDimensions).view({kDimensions, kDimensions});
-    one.weight = take(1).item<double>();
+  for (auto* values : {&plane.centre, &plane.deviation, &plane.mean}) {
+    values->resize(looks);
+    take(*values);
   }
-  return {plane, mixture};
+  plane.components.resize(looks);
+  for (Point& row : plane.components)
+    take(row);
+  Mixture mixture;
+  for (Gaussian& one : mixture) {
+    take(one.mean);
+    for (Point& row : one.root)
+      take(row);
+    one.weight = *at++;
+  }
+  return {std::move(plane), mixture};
 }
 
 }  // namespace
 
 LookGroups LookGroups::part(const at::Tensor& looks) {
   LookGroups found;
-  const Plane plane = principal_plane(looks);
-  const at::Tensor points = plane.place(looks);
-  if (points.var(0).mean().item<double>() < kLeastVariance) return found;
-  for (int64_t begin = 0; begin <= kBeginnings; ++begin) {
-    const at::Tensor second = begin < kBeginnings
-                                  ? above_best_cut(points.select(1, begin))
-                                  : outlying(points);
-    const auto mixture = fit_mixture(points, second);
+  const Table table = table_of(looks);
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  if (std::any_of(table.values.begin(), table.values.end(), is_nan))
+    return found;
+  const std::optional<Plane> plane = principal_plane(table);
+  if (!plane) return found;
+  const Points points = plane->place(table);
+  const Point variance = variances(points);
+  if (std::accumulate(variance.begin(), variance.end(), 0.0) <
+      kLeastVariance * kPointDimensions)
+    return found;
+  for (size_t begin = 0; begin <= kBeginnings; ++begin) {
+    const auto mixture =
+        fit_mixture(points, begin < kBeginnings ? above_best_cut(points, begin)
+                                                : outlying(points));
     if (!mixture) continue;
-    const at::Tensor chosen = odds(points, *mixture) > 0;
-    const double gap =
-        gap_between(rows(points, chosen.logical_not()), rows(points, chosen));
+    const double gap = gap_of(points, *mixture);
     if (gap <= found.gap_) continue;
     found.gap_ = gap;
-    found.packed_ = pack(plane, *mixture);
+    found.packed_ = pack(*plane, *mixture);
   }
   return found;
 }
@@ -233,10 +281,8 @@ std::vector<int> LookGroups::group_of(const at::Tensor& looks) const {
 
 std::vector<float> LookGroups::odds_of_second(const at::Tensor& looks) const {
   const auto [plane, mixture] = unpack(packed_);
-  const at::Tensor found =
-      odds(plane.place(looks), mixture).to(at::kFloat).contiguous();
-  const auto* each = found.data_ptr<float>();
-  return {each, each + found.numel()};
+  const std::vector<double> found = odds(plane.place(table_of(looks)), mixture);
+  return {found.begin(), found.end()};
 }
 
 LookGroups LookGroups::unpacked(const at::Tensor& packed) {
@@ -246,8 +292,8 @@ LookGroups LookGroups::unpacked(const at::Tensor& packed) {
 }
 
 int64_t LookGroups::packed_size(int64_t looks) {
-  return looks * (3 + kDimensions) +
-         2 * (kDimensions + kDimensions * kDimensions + 1);
+  return looks * static_cast<int64_t>(3 + kPointDimensions) +
+         static_cast<int64_t>(2 * kPackedGaussian);
 }
 
 }  // namespace sotta

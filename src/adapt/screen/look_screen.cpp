@@ -125,10 +125,10 @@ void LookScreen::part_anew() {
 
 // Goes on with the averages of the groups before if these are the same ones.
 void LookScreen::ask_about(const LookGroups& groups) {
+  const std::vector<int> group = groups.group_of(looks_);
   if (groups_.defined()) {
     const double same =
-        agreement(LookGroups::unpacked(groups_).group_of(looks_),
-                  groups.group_of(looks_));
+        agreement(LookGroups::unpacked(groups_).group_of(looks_), group);
     if (same < 1 - kSame) {  // the same, in the other order
       information_ = -information_;
       drift_ = -drift_;
@@ -137,7 +137,6 @@ void LookScreen::ask_about(const LookGroups& groups) {
     }
   }
   groups_ = groups.packed();
-  const std::vector<int> group = groups_of_images(groups);
   const at::Tensor first = some_of(group, 0), second = some_of(group, 1);
   if (!first.defined() || !second.defined()) return;
   const Familiarity a = familiarity(first), b = familiarity(second);
@@ -149,18 +148,16 @@ void LookScreen::ask_about(const LookGroups& groups) {
   drift_ += share * (std::log(b.drift / a.drift) - drift_);
 }
 
-std::vector<int> LookScreen::groups_of_images(const LookGroups& groups) const {
-  const int64_t kept = images_.size(0);
-  return groups.group_of(looks_.narrow(0, looks_.size(0) - kept, kept));
-}
-
-// The last images of a group; undefined if they are too few.
+// The last images of a group, given those of all looks; undefined if they are
+// too few.
 at::Tensor LookScreen::some_of(const std::vector<int>& groups,
                                int which) const {
+  const int64_t before = looks_.size(0) - images_.size(0);
   std::vector<int64_t> rows;
-  for (size_t i = groups.size(); i-- > 0;)
-    if (groups[i] == which && static_cast<int64_t>(rows.size()) < kAsked)
-      rows.push_back(static_cast<int64_t>(i));
+  for (int64_t i = images_.size(0); i-- > 0;)
+    if (groups[static_cast<size_t>(before + i)] == which &&
+        static_cast<int64_t>(rows.size()) < kAsked)
+      rows.push_back(i);
   if (static_cast<int64_t>(rows.size()) < kFewest) return {};
   return images_.index_select(
       0, executor_->to_device(at::tensor(rows, at::kLong)));

@@ -69,7 +69,6 @@ class LookScreen {
   void remember(const at::Tensor& images, const at::Tensor& looks);
   void part_anew();
   void ask_about(const LookGroups& groups);
-  std::vector<int> groups_of_images(const LookGroups& groups) const;
   at::Tensor some_of(const std::vector<int>& groups, int which) const;
   int64_t foreign_group() const;
   void check_stored(const StateArchive& archive) const;

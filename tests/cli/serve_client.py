@@ -94,6 +94,16 @@ def refusal(*flags, limits=()):
     return done.stderr
 
 
+def streams(server, *words, code=0):
+    """Standard output of `sotta streams`, or the sentence that it refuses with."""
+    done = subprocess.run([SOTTA, "streams", *words, "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == code, f"streams {words}: exit code {done.returncode}, {done.stderr}"
+    if code:
+        assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr if code else done.stdout
+
+
 def draw_images(count, seed):
     return random.Random(seed).randbytes(count * SIDE * SIDE)
 

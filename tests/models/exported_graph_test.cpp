@@ -40,6 +40,26 @@ void expect_refused(const ExportedProgram& program, const std::string& why) {
                         [&] { lift(program); });
 }
 
+// What a GraphRun takes, all norm layers with these scales times their own.
+torch::jit::Stack inputs_of(const ExportedNetwork& network,
+                            const at::Tensor& images, double scales = 1) {
+  torch::jit::Stack stack{images};
+  for (const auto& parameter : network.body)
+    stack.emplace_back(parameter.tensor);
+  for (const auto& norm : network.norms) {
+    stack.emplace_back(norm.scale * scales);
+    stack.emplace_back(norm.shift);
+    if (norm.kind != NormKind::kBatch) continue;
+    for (const auto& vector : {norm.running_mean, norm.running_var})
+      stack.emplace_back(vector.clone());
+    for (int i = 0; i < 2; ++i)
+      stack.emplace_back(norm.running_mean.clone());
+  }
+  stack.emplace_back(static_cast<int64_t>(NormStats::Source::kRunning));
+  stack.emplace_back(0.);
+  return stack;
+}
+
 TEST(ExportedGraphs, BecomePureFunctions) {
   const ExportedNetwork network = lift(read("mixed"));
   EXPECT_EQ(network.classes, 5);
@@ -52,20 +72,8 @@ TEST(ExportedGraphs, BecomePureFunctions) {
   EXPECT_EQ(network.body.front().name, "conv1.weight");
   EXPECT_EQ(network.body.back().name, "fc.weight");
 
-  torch::jit::Stack stack{at::rand({2, 3, 16, 16})};
-  for (const auto& parameter : network.body)
-    stack.emplace_back(parameter.tensor);
-  for (const auto& norm : network.norms) {
-    stack.emplace_back(norm.scale * 0);
-    stack.emplace_back(norm.shift);
-    if (norm.kind != NormKind::kBatch) continue;
-    for (const auto& vector : {norm.running_mean, norm.running_var})
-      stack.emplace_back(vector.clone());
-    for (int i = 0; i < 2; ++i)
-      stack.emplace_back(norm.running_mean.clone());
-  }
-  stack.emplace_back(static_cast<int64_t>(NormStats::Source::kRunning));
-  stack.emplace_back(0.);
+  torch::jit::Stack stack =
+      inputs_of(network, at::rand({2, 3, 16, 16}), /*scales=*/0);
   network.run(stack);
   ASSERT_EQ(stack.size(), 2u);
   // Without scales every image is the same.
@@ -153,10 +161,29 @@ TEST(ExportedGraphs, BatchNormIsUsedOnce) {
 }
 
 TEST(ExportedGraphs, RandomNumbersAreRefused) {
+  for (const std::string name : {"rand_like", "exponential", "poisson"}) {
+    ExportedProgram program = read("mixed");
+    ExportedNode& node = node_of(program, "relu.default");
+    node.target = "torch.ops.aten." + name + ".default";
+    expect_refused(program, "draws random numbers (aten::" + name + ")");
+  }
+}
+
+// rrelu draws its slopes in training; what is adapted is as in evaluation.
+TEST(ExportedGraphs, SlopesOfTrainingAreNotDrawn) {
   ExportedProgram program = read("mixed");
   ExportedNode& node = node_of(program, "relu.default");
-  node.target = "torch.ops.aten.rand_like.default";
-  expect_refused(program, "draws random numbers (aten::rand_like)");
+  node.target = "torch.ops.aten.rrelu.default";
+  node.arguments.push_back(
+      {"training", false, {{Kind::kBool, 0, /*integer=*/1, 0, {}}}});
+  const ExportedNetwork network = lift(program);
+  const at::Tensor images = at::rand({2, 3, 16, 16});
+  const auto logits = [&] {
+    torch::jit::Stack stack = inputs_of(network, images);
+    network.run(stack);
+    return stack[0].toTensor();
+  };
+  EXPECT_TRUE(logits().equal(logits()));
 }
 
 TEST(ExportedGraphs, OperatorsThatReachBeyondTheNetworkAreNotKnown) {

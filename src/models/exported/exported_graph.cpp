@@ -53,10 +53,11 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> of) {
   });
 }
 
-// "aten::dropout" of "torch.ops.aten.dropout.default".
+// "aten::dropout" of "torch.ops.aten.dropout.default", and of "dropout_", which
+// does the same in place.
 std::string base_name(const std::string& target) {
   const std::string name = operator_name(target);
-  return name.substr(0, name.find('.'));
+  return name.substr(0, name.find_last_not_of('_', name.find('.') - 1) + 1);
 }
 
 const ExportedArgument* argument(const ExportedNode& node, const char* name) {
@@ -207,9 +208,10 @@ class Lifting {
   static bool is_random(const std::string& target) {
     return is_one_of(
         base_name(target),
-        {"bernoulli", "bernoulli_", "multinomial", "normal", "normal_", "rand",
-         "rand_like", "randint", "randint_like", "randn", "randn_like",
-         "randperm", "rrelu_with_noise", "uniform", "uniform_"});
+        {"bernoulli", "binomial", "cauchy", "exponential", "geometric",
+         "log_normal", "multinomial", "normal", "poisson", "rand", "rand_like",
+         "randint", "randint_like", "randn", "randn_like", "random", "randperm",
+         "rrelu_with_noise", "uniform"});
   }
 
   static std::string joined(const std::set<std::string>& names) {
@@ -395,11 +397,11 @@ class Lifting {
     return step;
   }
 
-  // Dropout does nothing, whatever mode the network was exported in.
+  // In whatever mode: dropout does nothing, and no slope is drawn.
   static ExportedNode for_inference(ExportedNode node) {
     if (!is_one_of(base_name(node.target),
-                   {"dropout", "dropout_", "feature_dropout", "alpha_dropout",
-                    "feature_alpha_dropout", "native_dropout",
+                   {"dropout", "feature_dropout", "alpha_dropout",
+                    "feature_alpha_dropout", "native_dropout", "rrelu",
                     "scaled_dot_product_attention"}))
       return node;
     for (ExportedArgument& given : node.arguments) {

@@ -132,6 +132,29 @@ TEST(AccuracyTables, OtherSeveritiesAreNotComparedWithThePaper) {
   EXPECT_TRUE(std::isnan(tables.at(0).rows.at(0).cells.at(0).paper));
 }
 
+TEST(AccuracyTables, StreamsUnlikeThePapersAreNotComparedWithIt) {
+  const auto papers_number = [](const RunRecord& like) {
+    const auto records = all_corruptions(like);
+    const auto group = group_runs(records).at(0);
+    const auto cell = corruption_tables(group).at(0).rows.at(0).cells.at(0);
+    const auto average = scenario_tables(group).at(0).rows.at(0).cells.at(0);
+    EXPECT_EQ(std::isnan(cell.paper), std::isnan(average.paper));
+    return average.paper;
+  };
+  const RunRecord usual = run("sotta", "noise", "", 0, 81);
+  EXPECT_DOUBLE_EQ(papers_number(with_option(usual, "burst", int64_t{0})),
+                   80.0);
+  EXPECT_DOUBLE_EQ(papers_number(with_option(usual, "foreign_share", 0.0)),
+                   80.0);
+  const std::vector<RunRecord> others = {
+      with_option(usual, "burst", int64_t{500}),
+      with_option(usual, "foreign_share", 0.9),
+      with_option(usual, "order", std::string("dirichlet")),
+      with_option(usual, "attack", std::string("adaptive"))};
+  for (const RunRecord& other : others)
+    EXPECT_TRUE(std::isnan(papers_number(other)));
+}
+
 TEST(AccuracyTables, UncorruptedImagesBesideTheOthersChangeNoComparison) {
   auto records = all_corruptions(run("sotta", "noise", "", 0, 81));
   records.push_back(run("sotta", "noise", "", 0, 92));

@@ -31,6 +31,18 @@ bool is_odin(const std::string& setting) {
          setting.find(',') == std::string::npos;
 }
 
+// The paper's streams are shuffled, with foreign samples spread evenly in them
+// and with its own attack.
+bool has_papers_stream(const RunRecord& run) {
+  const auto has = [&](const char* name, const OptionValue& usual) {
+    const auto found = run.options.find(name);
+    return found == run.options.end() ||
+           to_text(found->second) == to_text(usual);
+  };
+  return has("order", std::string("shuffled")) && has("burst", int64_t{0}) &&
+         has("foreign_share", 0.0) && has("attack", std::string("paper"));
+}
+
 // The paper has no other severity, and its settings are the usual ones; for
 // ODIN it searched a threshold and does not say which it found. Uncorrupted
 // images have no severity, and no part in its averages.
@@ -38,7 +50,9 @@ bool comparable_with_paper(const RunRow& row, const std::string& scenario) {
   if (!row.setting.empty() && !is_odin(row.setting)) return false;
   for (const auto& [corruption, runs] : row.in(scenario))
     for (const auto& [seed, run] : runs)
-      if (!corruption.empty() && run->severity != 5) return false;
+      if (!has_papers_stream(*run) ||
+          (!corruption.empty() && run->severity != 5))
+        return false;
   return true;
 }
 

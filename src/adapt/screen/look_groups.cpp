@@ -4,14 +4,12 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <tuple>
 #include <utility>
 
-#include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 
 #include "adapt/screen/gaussian_mixture.h"
+#include "adapt/screen/symmetric_eigen.h"
 
 namespace sotta {
 namespace {
@@ -91,24 +89,20 @@ Points Plane::place(const Table& looks) const {
 // first.
 std::vector<Point> principal_components(const Table& offsets) {
   const size_t size = offsets.columns;
-  const auto side = static_cast<int64_t>(size);
-  const at::Tensor covariance = at::zeros({side, side}, at::kDouble);
-  auto* total = covariance.data_ptr<double>();  // its lower half
+  std::vector<double> covariance(size * size, 0);
   for (size_t n = 0; n < offsets.rows; ++n) {
     const double* offset = offsets.row(n);
     for (size_t i = 0; i < size; ++i)
-      for (size_t j = 0; j <= i; ++j)
-        total[i * size + j] += offset[i] * offset[j];
+      for (size_t j = 0; j < size; ++j)
+        covariance[i * size + j] += offset[i] * offset[j];
   }
-  for (size_t i = 0; i < size * size; ++i)
-    total[i] /= static_cast<double>(offsets.rows);
-  const at::Tensor vectors =
-      std::get<1>(at::linalg_eigh(covariance)).contiguous();
-  const auto* vector = vectors.data_ptr<double>();
+  for (double& value : covariance)
+    value /= static_cast<double>(offsets.rows);
+  const SymmetricEigen eigen = eigen_of(std::move(covariance), size);
   std::vector<Point> components(size);
   for (size_t j = 0; j < size; ++j)
     for (size_t i = 0; i < kPointDimensions; ++i)
-      components[j][i] = vector[j * size + size - 1 - i];
+      components[j][i] = eigen.vectors[i * size + j];
   return components;
 }
 

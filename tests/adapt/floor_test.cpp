@@ -244,6 +244,17 @@ TEST(Floor, ANetworkThatDoesNotGetAheadBeginsAfresh) {
   EXPECT_TRUE(stream.adapter->source_answers());
 }
 
+// So long that four times as long is no number.
+TEST(Floor, WaitsAsLongAsTheLongestHistory) {
+  GuardOptions options = looking_always();
+  options.history = std::numeric_limits<int64_t>::max();
+  Stream stream(options);
+  stream.method->says = collapsed;
+  stream.until_source_answers();
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(stream.window().guard, "") << i;
+}
+
 TEST(Floor, AnswersThatAreNoNumbersAreReplacedAtOnce) {
   Stream stream;
   stream.window();

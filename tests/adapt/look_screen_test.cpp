@@ -143,6 +143,67 @@ TEST(LookScreen, ANumberThatIsNoneIsNotForeign) {
             (std::vector<bool>{false, false, true, false}));
 }
 
+// Filters at two scales need 6 x 6 pixels.
+TEST(LookScreen, ImagesTooSmallForALookAreNotForeign) {
+  LookScreen screen = screen_of_halves();
+  for (uint64_t window = 0; window < 4; ++window) {
+    const at::Tensor images =
+        at::cat({halves(32, window), noise(32, 100 + window)});
+    for (const int64_t side : {1, 5}) {
+      const Screening found = screen.judge(images.narrow(2, 0, side));
+      EXPECT_EQ(found.scores, std::vector<float>(64)) << side;
+      EXPECT_FALSE(found.gate.closed);
+    }
+  }
+  EXPECT_EQ(flagged(screen.is_foreign(noise(3, 1).narrow(3, 0, 5)), 0, 3), 0);
+}
+
+// Whose answers under a batch's own statistics are no numbers while `broken`.
+struct BrokenHalves : HalvesClassifier {
+  mutable bool broken = true;
+  ForwardResult forward(const at::Tensor& images, const ModelState& state,
+                        NormStats stats) const override {
+    ForwardResult result = HalvesClassifier::forward(images, state, stats);
+    if (broken) result.logits.fill_(std::numeric_limits<float>::quiet_NaN());
+    return result;
+  }
+};
+
+TEST(LookScreen, AnswersThatAreNoNumbersDoNotCount) {
+  const auto network = std::make_shared<BrokenHalves>();
+  LookScreen screen(std::make_shared<Executor>(network), {});
+  for (uint64_t window = 0; window < 8; ++window) {
+    screen.judge(at::cat({halves(32, window), noise(32, 100 + window)}));
+    network->broken = window < 3;
+  }
+  EXPECT_TRUE(screen.active());
+  EXPECT_TRUE(std::isfinite(screen.gate().information));
+}
+
+// It would never close, or fail in the middle of a stream.
+TEST(LookScreen, RefusesASnapshotOfWhatCannotHaveComeAbout) {
+  LookScreen screen = screen_of_halves();
+  screen.judge(at::cat({halves(32, 1), noise(32, 2)}));
+  Snapshot snapshot;
+  StateArchive into = StateArchive::into(snapshot);
+  screen.exchange(into);
+  for (const char* name :
+       {"screen.looks", "screen.groups", "screen.foreign", "screen.answers",
+        "screen.unparted", "screen.information", "screen.drift"}) {
+    Snapshot damaged = snapshot;
+    at::Tensor& tensor = damaged.tensors.at(name);
+    tensor = tensor.clone();
+    const bool is_word = tensor.scalar_type() == at::kLong;
+    if (is_word)  // as a double it is no number
+      tensor.fill_(std::numeric_limits<int64_t>::max());
+    else
+      tensor.flatten()[0] = std::numeric_limits<float>::infinity();
+    StateArchive from = StateArchive::from(damaged);
+    LookScreen other = screen_of_halves();
+    EXPECT_THROW(other.exchange(from), Error) << name;
+  }
+}
+
 TEST(LookScreen, RefusesASnapshotOfAnotherSize) {
   LookScreen screen = screen_of_halves();
   screen.judge(at::cat({halves(32, 1), noise(32, 2)}));

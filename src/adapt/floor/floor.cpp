@@ -18,8 +18,6 @@
 namespace sotta {
 namespace {
 
-constexpr int64_t kSmallestSide = 6;  // that describe_look() takes
-
 // Images that an adapted network has to have answered before it may answer
 // again, and histories that it is given to get ahead.
 constexpr int64_t kProbation = 128;
@@ -54,7 +52,7 @@ void Floor::watch(const at::Tensor& images, Observation& seen) {
     at::Tensor source_shares = source.logits.softmax(1);
     at::Tensor looks;
     std::vector<at::Tensor*> numbers = {&adapted_shares, &source_shares};
-    if (std::min(images.size(2), images.size(3)) >= kSmallestSide) {
+    if (has_look(images)) {
       looks = describe_look(images);
       numbers.push_back(&looks);
     }
@@ -99,7 +97,7 @@ Floor::Ruling Floor::rule(bool due_for_snapshot) {
                      " nats less than the source model's";
   if (state_.source_answers) {
     // The method learns on, and is not put back again for a while.
-    if (state_.worse_for < kPatience * options_.history) ruling.trouble.clear();
+    if (state_.worse_for / kPatience < options_.history) ruling.trouble.clear();
     if (is_better && state_.answers.size() >= kProbation)
       state_.source_answers = false;
     return ruling;

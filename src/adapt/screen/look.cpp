@@ -11,6 +11,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/var.h>
 
+#include "gpu/upload.h"
 #include "nn/pixels.h"
 
 namespace sotta {
@@ -34,15 +35,17 @@ at::Tensor cosine_filters(const at::Tensor& like) {
       for (const double a : down)
         for (const double b : across)
           values.push_back(static_cast<float>(a * b));
-  return at::tensor(values).reshape({kFilters, kFilters}).t().to(like.device());
+  return upload(at::tensor(values).reshape({kFilters, kFilters}).t(),
+                like.device());
 }
 
 // Lightness, red less blue, green less magenta.
 at::Tensor opponent_colours(const at::Tensor& rgb) {
-  const at::Tensor mixture = at::tensor({1 / 3.F, 1 / 3.F, 1 / 3.F, 0.5F, 0.F,
-                                         -0.5F, -0.25F, 0.5F, -0.25F})
-                                 .reshape({3, 3})
-                                 .to(rgb.device());
+  const at::Tensor mixture =
+      upload(at::tensor({1 / 3.F, 1 / 3.F, 1 / 3.F, 0.5F, 0.F, -0.5F, -0.25F,
+                         0.5F, -0.25F})
+                 .reshape({3, 3}),
+             rgb.device());
   return at::einsum("oc,nchw->nohw", {mixture, rgb});
 }
 
@@ -65,6 +68,11 @@ at::Tensor describe_look(const at::Tensor& images) {
                               .reshape({count, -1}));
   }
   return at::cat(parts, 1);
+}
+
+bool has_look(const at::Tensor& images) {
+  constexpr int64_t kSmallestSide = 6;
+  return images.size(2) >= kSmallestSide && images.size(3) >= kSmallestSide;
 }
 
 int64_t look_length(int64_t channels) {

@@ -12,9 +12,12 @@ namespace sotta {
 // logarithm of every filter's deviation over the image. Three colours are
 // taken as lightness and two differences of colour.
 //
-// `images` is uint8, or float in [0, 1], [N, C, H, W] with sides of at least 6;
-// the result is on their device. Never waits for it.
+// `images` is uint8, or float in [0, 1], [N, C, H, W], not too small; the
+// result is on their device. Never waits for it.
 at::Tensor describe_look(const at::Tensor& images);
+
+// Whether the filters fit into images of this size: 6 x 6 pixels or more.
+bool has_look(const at::Tensor& images);
 
 // 20 C.
 int64_t look_length(int64_t channels);

@@ -7,11 +7,13 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
 #include "sotta/core/error.h"
 
+#include "adapt/bit_cast.h"
 #include "adapt/memory/images.h"
 #include "adapt/screen/look.h"
 
@@ -62,6 +64,8 @@ LookScreen::LookScreen(std::shared_ptr<const Executor> executor,
 Screening LookScreen::judge(const at::Tensor& images) {
   const at::NoGradGuard no_gradients;
   changed_ = false;
+  if (!has_look(images))
+    return {std::vector<float>(static_cast<size_t>(images.size(0))), gate()};
   const at::Tensor looks = host_looks(images);
   remember(images, looks);
   const int64_t have = looks_.size(0);
@@ -72,6 +76,8 @@ Screening LookScreen::judge(const at::Tensor& images) {
 
 std::vector<bool> LookScreen::is_foreign(const at::Tensor& images) const {
   const at::NoGradGuard no_gradients;
+  if (!has_look(images))
+    return std::vector<bool>(static_cast<size_t>(images.size(0)));
   return are_foreign(scores(host_looks(images)));
 }
 
@@ -140,12 +146,14 @@ void LookScreen::ask_about(const LookGroups& groups) {
   const at::Tensor first = some_of(group, 0), second = some_of(group, 1);
   if (!first.defined() || !second.defined()) return;
   const Familiarity a = familiarity(first), b = familiarity(second);
+  const double information = std::log(b.information / a.information);
+  const double drift = std::log(b.drift / a.drift);
+  if (!std::isfinite(information) || !std::isfinite(drift)) return;
   if (answers_ == 0) information_ = drift_ = 0;
   answers_ = std::min(answers_ + 1, kAnswers);
   const double share = 1 / static_cast<double>(answers_);
-  information_ +=
-      share * (std::log(b.information / a.information) - information_);
-  drift_ += share * (std::log(b.drift / a.drift) - drift_);
+  information_ += share * (information - information_);
+  drift_ += share * (drift - drift_);
 }
 
 // The last images of a group, given those of all looks; undefined if they are
@@ -216,17 +224,30 @@ void LookScreen::check_stored(const StateArchive& archive) const {
   const at::Tensor looks = archive.stored("screen.looks");
   const at::Tensor images = archive.stored("screen.images");
   const at::Tensor groups = archive.stored("screen.groups");
-  const int64_t foreign = archive.stored("screen.foreign").item<int64_t>();
   const int64_t length = look_length(executor_->model().channels());
-  bool fits = looks.defined() == images.defined() && foreign >= -1 &&
-              foreign <= 1 && (groups.defined() || foreign < 0) &&
-              archive.stored("screen.answers").item<int64_t>() >= 0 &&
-              archive.stored("screen.unparted").item<int64_t>() >= 0;
+  const auto is_within = [&](const char* name, int64_t least, int64_t most) {
+    const auto value = archive.stored(name).item<int64_t>();
+    return least <= value && value <= most;
+  };
+  const auto is_number = [&](const char* name) {
+    return std::isfinite(
+        bit_cast<double>(archive.stored(name).item<int64_t>()));
+  };
+  const auto are_numbers = [](const at::Tensor& values) {
+    return at::isfinite(values).all().item<bool>();
+  };
+  bool fits = looks.defined() == images.defined() &&
+              is_within("screen.foreign", -1, groups.defined() ? 1 : -1) &&
+              is_within("screen.answers", 0, kAnswers) &&
+              is_within("screen.unparted", 0, kBetween) &&
+              is_number("screen.information") && is_number("screen.drift");
   if (looks.defined())
     fits = fits && looks.size(1) == length && looks.size(0) <= kLooks &&
-           images.size(0) == std::min(looks.size(0), kImages);
+           images.size(0) == std::min(looks.size(0), kImages) &&
+           are_numbers(looks);
   if (groups.defined())
-    fits = fits && groups.numel() == LookGroups::packed_size(length);
+    fits = fits && groups.numel() == LookGroups::packed_size(length) &&
+           are_numbers(groups);
   if (!fits)
     fail(ErrorKind::kBadFormat, "snapshot",
          "its screen does not fit this adapter's");

@@ -48,7 +48,7 @@ class LookScreen {
   LookScreen(std::shared_ptr<const Executor> executor,
              const LookScreenOptions& options);
 
-  // Of the stream's next part.
+  // Of the stream's next part. Of images too small for a look none is foreign.
   Screening judge(const at::Tensor& images);
 
   // Whether each of some images is foreign; changes nothing.

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/cat.h>
@@ -6,8 +8,10 @@
 #include "sotta/core/error.h"
 
 #include "adapt/methods/sotta.h"
+#include "engine/wrapped_classifier.h"
 #include "tests/adapt/halves_classifier.h"
 #include "tests/adapt/small_adapter.h"
+#include "tests/support/linear_classifier.h"
 
 namespace sotta {
 namespace {
@@ -104,6 +108,24 @@ TEST(ScreenedSotta, HandsTheStatisticsOverToTheMemoryStepByStep) {
   EXPECT_TRUE(same(adapter->step(window(1)).logits, next.logits));
 }
 
+// Noise leaves the network too unsure for the memory.
+TEST(ScreenedSotta, HandsNothingOverWhereTheMemoryIsEmpty) {
+  ScreenedSottaOptions options = simple();
+  options.memory = "hus_cleared";
+  options.min_confidence = 0.99999;
+  options.warm_updates = 4;
+  const auto adapter =
+      make(options, std::make_shared<testing::HalvesClassifier>(), kWindow);
+  adapter->step(halves(kWindow, 1));
+  ASSERT_EQ(adapter->updates(), 1);
+  const double share = adapter->method().statistics_share();
+
+  const StepResult result = adapter->step(noise(kWindow, 2));
+
+  EXPECT_EQ(result.updates.at(0).skipped, "the memory is empty");
+  EXPECT_EQ(adapter->method().statistics_share(), share);
+}
+
 TEST(ScreenedSotta, LooksAtEachImageAloneOnceTheMemoryHasTakenOver) {
   ScreenedSottaOptions options = simple();
   options.warm_updates = 2;
@@ -154,6 +176,60 @@ TEST(ScreenedSotta, LearnsFromEveryWindowWhereNothingIsForeign) {
       make(options, std::make_shared<testing::HalvesClassifier>(), 64);
   for (uint64_t i = 0; i < 4; ++i)
     EXPECT_TRUE(adapter->step(halves(64, i)).updates.at(0).applied) << i;
+}
+
+// A white image gives no numbers, and with it all that is normalised with its
+// statistics.
+struct AfraidOfWhite : engine::WrappedClassifier {
+  AfraidOfWhite()
+      : WrappedClassifier(make_classifier(
+            testing::Golden("methods/network").file(), {}, "afraid")) {}
+  ForwardResult forward(const at::Tensor& images, const ModelState& state,
+                        NormStats stats) const override {
+    ForwardResult result = reference().forward(images, state, stats);
+    const at::Tensor white = (images == 255).flatten(1).all(1);
+    const auto none = std::numeric_limits<float>::quiet_NaN();
+    const bool shared = stats.source != NormStats::Source::kRunning;
+    if (!white.any().item<bool>()) return result;
+    result.logits = result.logits.masked_fill(
+        shared ? white.any() : white.unsqueeze(1), none);
+    if (shared) {
+      result.batch_mean.fill_(none);
+      result.batch_var.fill_(none);
+    }
+    return result;
+  }
+  std::string engine() const override { return "afraid of white"; }
+};
+
+TEST(ScreenedSotta, AnImageThatGivesNoNumbersIsNotInTheAverages) {
+  ScreenedSottaOptions options = simple();
+  options.memory_capacity = 1000;
+  const auto adapter =
+      make(options, std::make_shared<AfraidOfWhite>(), kWindow);
+  adapter->step(window(0));
+  const at::Tensor mean = adapter->state().running_mean.clone();
+  at::Tensor images = window(1).clone();
+  images[3].fill_(255);
+
+  const Prediction predicted = adapter->predict(images);
+  const StepResult result = adapter->step(images);
+
+  for (const Prediction& prediction : {predicted, result.prediction})
+    for (int64_t i = 0; i < kWindow; ++i)
+      EXPECT_EQ(is_finite(prediction, i), i != 3) << i;
+  EXPECT_EQ(result.verdicts[3], Verdict::kNotFinite);
+  EXPECT_TRUE(adapter->state().running_mean.equal(mean));
+  EXPECT_TRUE(all_finite(adapter->step(window(2)).prediction));
+}
+
+// The default method takes whatever the others take.
+TEST(ScreenedSotta, TakesImagesOfOnePixel) {
+  const auto network = std::make_shared<testing::LinearClassifier>(2, 4);
+  const auto adapter = make({}, network, kWindow);
+  EXPECT_EQ(adapter->step(testing::two_class_images(std::vector<double>(70, 1)))
+                .verdicts.size(),
+            70U);
 }
 
 TEST(ScreenedSotta, TakesSnapshotsOfVersionsThatHandedOverAtOnce) {

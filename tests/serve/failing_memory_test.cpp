@@ -4,7 +4,9 @@
 
 #include "serve/streams/served_stream.h"
 #include "serve/streams/state_store.h"
+#include "tests/adapt/failing_classifier.h"
 #include "tests/adapt/scripted_method.h"
+#include "tests/serve/small_service.h"
 #include "tests/serve/small_stream.h"
 
 namespace sotta {
@@ -86,6 +88,35 @@ TEST(FailingMemory, AnUpdateThatFailedIsMadeUpForAfterARestart) {
 
   EXPECT_EQ(stream->status().updates, 1);
   EXPECT_EQ(stream->status().durable_seq, 1);
+}
+
+// The source model is asked once the method has taken the images.
+TEST(FailingMemory, AFloorsLookThatFailsLeavesNothingOfItsRequest) {
+  const auto network = std::make_shared<testing::FailingClassifier>(
+      make_classifier(testing::Golden("methods/network").file(), {}, "tiny"));
+  ModelSettings settings = testing::small_model();
+  settings.network = network;
+  settings.method = "tent";
+  settings.changes = {};
+  settings.guard.action = "floor";
+  const TempDir folder;
+  const StateStore store(folder.path());
+  ServedModel model(settings, store);
+  const auto state = [&] {
+    Snapshot snapshot;
+    model.streams().use("s", /*create=*/false, [&](ServedStream& stream) {
+      snapshot = stream.state().adapter;
+    });
+    return snapshot;
+  };
+  const auto requests = small_requests({5}, 10);
+  model.streams().infer("s", requests[0]);
+  const Snapshot before = state();
+
+  network->fails = 2;
+  EXPECT_THROW(model.streams().infer("s", requests[1]), std::bad_alloc);
+  expect_same_state(state(), before);
+  EXPECT_EQ(model.streams().infer("s", requests[1]).result.next_seq, 2);
 }
 
 // For whose states there is no memory while `full`.

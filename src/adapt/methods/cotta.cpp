@@ -50,10 +50,15 @@ class Cotta : public Method {
 
   // What the teacher answers is the prediction, and later the target.
   Observation observe(const at::Tensor& images, bool) override {
-    const at::Tensor logits = ask_teacher(images, augment_rng_);
-    images_ = join_images(images_, images);
-    target_ = target_.defined() ? at::cat({target_, logits}) : logits;
+    Rng rng = augment_rng_;
+    const at::Tensor logits = ask_teacher(images, rng);
     const Prediction prediction = classify(logits);
+    at::Tensor all = join_images(images_, images);
+    at::Tensor target = target_.defined() ? at::cat({target_, logits}) : logits;
+    // Nothing has changed before: memory may run out in any of these passes.
+    augment_rng_ = rng;
+    images_ = std::move(all);
+    target_ = std::move(target);
     if (all_finite(prediction)) known_finite_ += images.size(0);
     return observed(logits, prediction, Verdict::kPending);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
@@ -82,24 +83,32 @@ class Sotta : public MemoryMethod {
     if (!averages()) return MemoryMethod::predict(images);
     return predict_averaged(images, screen_ ? screen_->is_foreign(images)
                                             : none_foreign(images))
-        .logits;
+        .answer.logits;
   }
 
   Observation observe(const at::Tensor& images, bool completes) override {
     if (!screen_ && !averages())
       return MemoryMethod::observe(images, completes);
+    std::optional<LookScreen> screen;
     Screening screening;
-    if (screen_) screening = screen_->judge(images);
+    std::vector<bool> keep;
+    if (screen_) {
+      screen = *screen_;
+      screening = screen->judge(images);
+      if (screen->changed()) keep = known_in_memory(*screen);
+    }
     const std::vector<bool> foreign =
-        screen_ ? are_foreign(screening.scores) : none_foreign(images);
-    if (screen_ && screen_->changed()) let_go_of_foreign();
+        screen ? are_foreign(screening.scores) : none_foreign(images);
+    const Averaged seen = averages() ? predict_averaged(images, foreign)
+                                     : Averaged(answer(images));
+    // Nothing has changed before: memory may run out in any of these passes.
+    if (screen) *screen_ = std::move(*screen);
+    if (!keep.empty()) memory_.keep_only(keep);
     unlearnt_ += std::count(foreign.begin(), foreign.end(), false);
-    const Answer given =
-        averages() ? Answer(take_averages(predict_averaged(images, foreign)))
-                   : answer(images);
-    const Prediction prediction = read_prediction(given.packed);
-    return {given.logits, prediction,
-            memory_.offer(images, prediction, foreign), std::move(screening)};
+    take_averages(seen);
+    return {seen.answer.logits, seen.prediction,
+            memory_.offer(images, seen.prediction, foreign),
+            std::move(screening)};
   }
 
   UpdateReport update() override {
@@ -112,7 +121,8 @@ class Sotta : public MemoryMethod {
         return skipped("less than a window of images that are not foreign");
       unlearnt_ %= window_;
     }
-    handed_over_ = std::min(handed_over_ + 1, options_.warm_updates);
+    if (!memory_.empty())
+      handed_over_ = std::min(handed_over_ + 1, options_.warm_updates);
     momentum_.fill_(options_.stats_momentum * memory_share());
     return MemoryMethod::update();
   }
@@ -264,45 +274,60 @@ class Sotta : public MemoryMethod {
 
   // Foreign images have no part in the averages.
   struct Averaged {
-    at::Tensor logits;
+    explicit Averaged(const Answer& given)
+        : answer(given), prediction(read_prediction(given.packed)) {}
+
+    Answer answer;
+    Prediction prediction;
     ForwardResult averages;  // of our images, if there are any
     int64_t ours = 0;
   };
+
+  // One image that gives no numbers spoils the statistics of all: then each is
+  // looked at by itself, and none enters the averages.
   Averaged predict_averaged(const at::Tensor& images,
                             const std::vector<bool>& foreign) const {
     const at::NoGradGuard no_gradients;
-    std::vector<int64_t> ours, others;
+    Averaged seen = average_ours(images, foreign);
     for (size_t i = 0; i < foreign.size(); ++i)
-      (foreign[i] ? others : ours).push_back(static_cast<int64_t>(i));
-    Averaged seen;
-    seen.ours = static_cast<int64_t>(ours.size());
-    if (ours.empty()) {
-      seen.logits = MemoryMethod::predict(images);
-      return seen;
-    }
-    if (others.empty()) {
-      seen.averages = average(images);
-      seen.logits = seen.averages.logits;
-      return seen;
-    }
-    const at::Tensor at_ours = executor().to_device(at::tensor(ours));
-    const at::Tensor at_others = executor().to_device(at::tensor(others));
-    seen.averages = average(images.index_select(0, at_ours));
-    const at::Tensor& known = seen.averages.logits;
-    seen.logits = known.new_empty({images.size(0), known.size(1)});
-    seen.logits.index_copy_(0, at_ours, known);
-    seen.logits.index_copy_(
-        0, at_others, MemoryMethod::predict(images.index_select(0, at_others)));
+      if (!foreign[i] && !is_finite(seen.prediction, static_cast<int64_t>(i)))
+        return Averaged(Answer(MemoryMethod::predict(images)));
     return seen;
   }
 
-  at::Tensor take_averages(const Averaged& seen) {
-    if (seen.ours > 0) {
-      state_.running_mean.copy_(seen.averages.batch_mean);
-      state_.running_var.copy_(seen.averages.batch_var);
-      seen_ = std::min(seen_ + seen.ours, kSeen);
+  Averaged average_ours(const at::Tensor& images,
+                        const std::vector<bool>& foreign) const {
+    std::vector<int64_t> ours, others;
+    for (size_t i = 0; i < foreign.size(); ++i)
+      (foreign[i] ? others : ours).push_back(static_cast<int64_t>(i));
+    if (ours.empty()) return Averaged(Answer(MemoryMethod::predict(images)));
+    ForwardResult averages;
+    at::Tensor logits;
+    if (others.empty()) {
+      averages = average(images);
+      logits = averages.logits;
+    } else {
+      const at::Tensor at_ours = executor().to_device(at::tensor(ours));
+      const at::Tensor at_others = executor().to_device(at::tensor(others));
+      averages = average(images.index_select(0, at_ours));
+      const at::Tensor& known = averages.logits;
+      logits = known.new_empty({images.size(0), known.size(1)});
+      logits.index_copy_(0, at_ours, known);
+      logits.index_copy_(
+          0, at_others,
+          MemoryMethod::predict(images.index_select(0, at_others)));
     }
-    return seen.logits;
+    Averaged seen{Answer(logits)};
+    seen.averages = std::move(averages);
+    seen.ours = static_cast<int64_t>(ours.size());
+    return seen;
+  }
+
+  void take_averages(const Averaged& seen) {
+    if (seen.ours == 0) return;
+    state_.running_mean.copy_(seen.averages.batch_mean);
+    state_.running_var.copy_(seen.averages.batch_var);
+    seen_ = std::min(seen_ + seen.ours, kSeen);
   }
 
   std::vector<bool> none_foreign(const at::Tensor& images) const {
@@ -334,11 +359,13 @@ class Sotta : public MemoryMethod {
                ", got " + std::to_string(count));
   }
 
-  void let_go_of_foreign() {
-    if (!screen_->active() || memory_.empty()) return;
-    std::vector<bool> keep = screen_->is_foreign(memory_.images());
+  // Of the memory's samples those that a screen finds nothing foreign in; empty
+  // where all may stay.
+  std::vector<bool> known_in_memory(const LookScreen& screen) {
+    if (!screen.active() || memory_.empty()) return {};
+    std::vector<bool> keep = screen.is_foreign(memory_.images());
     keep.flip();
-    memory_.keep_only(keep);
+    return keep;
   }
 
   static constexpr int64_t kSeen = 256;  // that averages go back at most

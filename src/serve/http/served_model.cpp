@@ -98,6 +98,7 @@ std::unique_ptr<ServedStream> ServedModel::open(
   options.journal = settings_.journal;
   options.save_interval = settings_.window;
   options.batch = batch_.get();
+  options.has_floor = settings_.guard.action == "floor";
   options.watch.window = settings_.window;
   options.watch.observer = [this, name = storage->stream()](const auto& event) {
     metrics_.add_event(event);

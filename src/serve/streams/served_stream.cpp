@@ -177,7 +177,8 @@ StreamAnswer ServedStream::take(const StreamRequest& request) {
   };
   // Adapter::observe() of one window's images is all or nothing by itself.
   const bool one_step =
-      !request.reset && (!learns || images.size(0) <= adapter_->room());
+      !request.reset &&
+      (!learns || (images.size(0) <= adapter_->room() && !options_.has_floor));
   StreamAnswer answer = one_step ? compute() : all_or_nothing(compute);
   if (request.reset) watch_.tell_jump(*adapter_, StreamEvent::Kind::kReset);
   if (!learns) watch_.answered(answer);

@@ -33,6 +33,10 @@ struct ServedStreamOptions {
   // adapter's executor; none: each stream's are computed alone.
   StreamBatch* batch = nullptr;
 
+  // The adapter has a floor. That asks the source model once the method has
+  // taken the images, so that Adapter::observe() is not all or nothing.
+  bool has_floor = false;
+
   WatchOptions watch = {};
 };
 

@@ -203,11 +203,13 @@ UpdateReport Adapter::learn() {
 
 void Adapter::act_on(const std::string& trouble, const std::string& action,
                      const Snapshot& before, UpdateReport& report) {
-  const int64_t seen = samples();
+  const int64_t seen = samples(), height = height_, width = width_;
   load(action == "skip"       ? before
        : action == "rollback" ? guard_->good()
                               : initial_);
   method_->drop_window(seen);
+  height_ = height;  // the stream's images keep their size, whatever is loaded
+  width_ = width;
   progress_.samples = seen;
   progress_.pending = 0;
   progress_.verdicts.clear();
@@ -247,7 +249,6 @@ Snapshot Adapter::snapshot() const {
 }
 
 // All but the guards' history.
-
 Snapshot Adapter::save() const {
   const DeviceWork at_work(device());
   Snapshot snapshot;
@@ -263,11 +264,12 @@ void Adapter::restore(const Snapshot& snapshot) {
   const DeviceWork at_work(device());
   const Snapshot state = without_history(snapshot);
   std::optional<GuardHistory> history;
+  std::vector<int64_t> good_shape;
   if (guard_) history = history_of(snapshot, model().classes());
   if (history) {  // nothing may be in the way of rolling back later
     Progress unused;
     const auto shape = open(state, unused).image_shape();
-    const auto good_shape = open(history->good, unused).image_shape();
+    good_shape = open(history->good, unused).image_shape();
     if (!shape.empty() && !good_shape.empty() && shape != good_shape)
       fail(ErrorKind::kBadFormat, "snapshot",
            "expected images of one shape, got " + c10::str(shape) + " and " +
@@ -275,6 +277,10 @@ void Adapter::restore(const Snapshot& snapshot) {
   }
   load(state);
   if (!guard_) return;
+  if (height_ == 0 && !good_shape.empty()) {
+    height_ = good_shape[1];
+    width_ = good_shape[2];
+  }
   if (history) return guard_->set_history(std::move(*history));
   guard_->forget();
   guard_->set_good(save());

@@ -1,6 +1,9 @@
 #include <tuple>
 
+#include <ATen/ops/zeros.h>
+
 #include "sotta/adapt/adapter.h"
+#include "sotta/core/error.h"
 
 #include "tests/adapt/small_adapter.h"
 #include "tests/support/temp_dir.h"
@@ -110,6 +113,29 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
       return std::get<0>(test.param) + "_" + std::get<1>(test.param);
     });
+
+// Its good state holds images of the size before.
+TEST(GuardedAdapter, KeepsTheSizeOfImagesWhenItGoesBack) {
+  GuardOptions guard;
+  guard.action = "reset";
+  guard.history = 2;
+  guard.max_class_share = 0.8;
+  const auto adapter = small_adapter("sotta", guard);
+  const at::Tensor one =
+      golden_stream().slice(0, 5, 6).expand({16, -1, -1, -1});
+  const at::Tensor larger = at::zeros({16, 3, 24, 24}, at::kByte);
+  for (int64_t i = 0; i < 2; ++i)
+    adapter->step(golden_stream().slice(0, 16 * i, 16 * (i + 1)));
+  while (adapter->step(one).guard.empty()) {
+  }
+  const Snapshot after = adapter->snapshot();
+  EXPECT_THROW(adapter->step(larger), Error);
+  EXPECT_NO_THROW(adapter->restore(adapter->snapshot()));
+
+  const auto other = small_adapter("sotta", guard);
+  other->restore(after);
+  EXPECT_THROW(other->step(larger), Error);
+}
 
 }  // namespace
 }  // namespace sotta

@@ -13,6 +13,7 @@
 #include "sotta/report/report.h"
 
 #include "bindings.h"
+#include "core/checks.h"
 #include "eval/default_options.h"
 
 namespace sotta::python {
@@ -66,6 +67,7 @@ BenchArguments arguments_of(const py::dict& values) {
   options.jobs = values["jobs"].cast<int64_t>();
   require_threads("jobs", options.jobs, 1);
   const auto lanes = values["lanes"].cast<int64_t>();
+  require_at_least("lanes", lanes, 0);
   arguments.automatic_lanes = lanes == 0;
   options.lanes = std::max<int64_t>(lanes, 1);
   arguments.threads = values["threads"].cast<int64_t>();

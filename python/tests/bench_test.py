@@ -266,7 +266,7 @@ class Bench(unittest.TestCase):
 
     def test_bad_arguments_are_refused(self):
         for arguments in ({"methods": "tnet"}, {"windw": 1}, {"scenarios": "nosie"},
-                          {"threads": 0}, {"jobs": 0}, {"changes": {"no": 1}}, {"engine": "x"}):
+                          {"threads": 0}, {"jobs": 0}, {"lanes": -1}, {"changes": {"no": 1}}, {"engine": "x"}):
             with self.assertRaises(sotta.Error, msg=arguments):
                 self.bench(**{"methods": "tent", **arguments})
         with self.assertRaises(sotta.Error) as caught:

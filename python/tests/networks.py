@@ -1,4 +1,4 @@
-"""Networks and images that the tests share."""
+"""Networks, models and images that the tests share."""
 import json
 import os
 import pathlib
@@ -7,6 +7,8 @@ import struct
 import numpy as np
 import torch
 from torch import nn
+
+import sotta
 
 ROOT = pathlib.Path(os.environ["SOTTA_ROOT"])
 WEIGHTS = ROOT / "models/fashion_resnet8.safetensors"
@@ -89,3 +91,15 @@ def images(count, channels=1, side=28, seed=0):
     coarse = torch.rand(count, channels, 7, 7, generator=generator)
     fine = nn.functional.interpolate(coarse, (side, side), mode="bilinear", align_corners=False)
     return fine.mul(255).round().to(torch.uint8)
+
+
+def small(**arguments):
+    arguments = {"example": images(2, 3, 32), "method": "tent", "mean": 0, "std": 1, **arguments}
+    for name in ("mean", "std"):
+        if isinstance(arguments[name], int):
+            arguments[name] = [arguments[name]] * 3
+    return sotta.wrap(arguments.pop("net", None) or Small(), **arguments)
+
+
+def fashion(**arguments):
+    return sotta.wrap(trained(), **{"example": images(2), "mean": MEAN, "std": STD, **arguments})

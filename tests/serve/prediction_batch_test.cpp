@@ -21,6 +21,17 @@ Lane lane_of(const Classifier& model, int64_t images, int64_t side = 8) {
           model.source(), NormStats::running()};
 }
 
+TEST(PredictionBatch, GivesAGpuFewNumbersOfLanes) {
+  std::vector<int64_t> rounded;
+  for (int64_t lanes = 1; lanes <= 17; ++lanes)
+    rounded.push_back(round_up_lanes(lanes, 64));
+  EXPECT_EQ(rounded, (std::vector<int64_t>{1, 2, 3, 4, 6, 6, 8, 8, 12, 12, 12,
+                                           12, 16, 16, 16, 16, 24}));
+  EXPECT_EQ(round_up_lanes(49, 64), 64);
+  EXPECT_EQ(round_up_lanes(49, 50), 50);
+  EXPECT_EQ(round_up_lanes(50, 50), 50);
+}
+
 TEST(PredictionBatch, SaysOfLanesOfAnySizeWhatTheNetworkSaysOfThemAlone) {
   const auto model = small_model().network;
   PredictionBatch batch(2);

@@ -76,11 +76,24 @@ std::vector<Lane> on_device(std::vector<Lane> lanes) {
   return lanes;
 }
 
+// Some more of the last where a GPU wants another number; nobody reads what it
+// says of them.
+std::vector<Lane> rounded_up(std::vector<Lane> lanes) {
+  if (lanes[0].state.affine.is_cpu()) return lanes;
+  const auto count = static_cast<int64_t>(lanes.size());
+  const int64_t wanted = round_up_lanes(count, most_lanes(lanes[0].images));
+  const Lane last = lanes.back();
+  lanes.resize(static_cast<size_t>(wanted), last);
+  return lanes;
+}
+
 // Of lanes that are alike.
 std::vector<HostPrediction> predict_all(const Classifier& model,
                                         std::vector<Lane> lanes) {
   const int64_t each = lanes[0].images.size(0);
-  const auto results = model.forward_lanes(on_device(std::move(lanes)));
+  const size_t count = lanes.size();
+  auto results = model.forward_lanes(on_device(rounded_up(std::move(lanes))));
+  results.resize(count);
   std::vector<at::Tensor> logits;
   for (const ForwardResult& result : results)
     logits.push_back(result.logits);
@@ -130,6 +143,16 @@ std::vector<Request*> take_alike(std::vector<Request*>& requests) {
 }
 
 }  // namespace
+
+int64_t round_up_lanes(int64_t lanes, int64_t most) {
+  int64_t power = 1;
+  while (2 * power <= lanes)
+    power *= 2;
+  const int64_t rounded = lanes == power           ? power
+                          : 2 * lanes <= 3 * power ? 3 * power / 2
+                                                   : 2 * power;
+  return std::max(lanes, std::min(rounded, most));
+}
 
 // LibTorch keeps the number of threads per thread, and new threads begin with
 // the last that any has set.

@@ -19,6 +19,11 @@ struct HostPrediction {
   Prediction prediction;
 };
 
+// How many lanes a pass on a GPU is given for so many: the next of 1, 2, 3, 4,
+// 6, 8, 12, 16, 24 .., but no more than `most`. A size that is new there costs
+// as much as hundreds of passes, since ways to convolve are tried for it.
+int64_t round_up_lanes(int64_t lanes, int64_t most);
+
 // Predicts images of many streams in one forward pass. One thread computes all
 // that wait, and those that come meanwhile in its next pass: images go to a GPU
 // in one transfer, and what is said of them comes back in one, which both take

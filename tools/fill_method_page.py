@@ -3,12 +3,12 @@
 
 usage: fill_method_page.py PAGE RESULTS [--check]
 
-RESULTS holds the studies screened-sotta, screened-short and screened-streams (some may be
-missing). What stands between a line `<!-- table NAME -->` and `<!-- end -->` is replaced by
-the table of that name; with --check nothing is written, and the exit code is 1 if anything
-would be. Averages are over corruptions within each seed, then over seeds, and ± is the
-standard deviation over seeds. An average over fewer corruptions than the widest of its table
-has a star. The same records give the same bytes.
+RESULTS holds the studies screened-sotta, screened-short and streams-* (some may be missing).
+What stands between a line `<!-- table NAME -->` and `<!-- end -->` is replaced by the table of
+that name; with --check nothing is written, and the exit code is 1 if anything would be.
+Averages are over corruptions within each seed, then over seeds, and ± is the standard deviation
+over seeds. An average over fewer corruptions than the widest of its table has a star. The same
+records give the same bytes.
 """
 import collections
 import gzip
@@ -19,16 +19,19 @@ import statistics
 import sys
 
 METHODS = {"source": "Source", "bn_stats": "BN Stats", "sotta": "SoTTA", "screened_sotta": "screened"}
+EIGHT = {"source": "Source", "bn_stats": "BN Stats", "tent": "TENT", "eata": "EATA", "sar": "SAR", "rotta": "RoTTA",
+         "sotta": "SoTTA", "screened_sotta": "screened"}
 DATASETS = {"cifar10": "CIFAR10-C", "cifar100": "CIFAR100-C", "fashion-mnist": "Fashion-MNIST"}
 SCENARIOS = {"benign": "Benign", "near": "Near", "far": "Far", "noise": "Noise", "blank": "Blank",
              "inverted": "Inverted", "shuffled": "Shuffled", "attack": "Attack"}
+PAPERS = ["benign", "near", "far", "attack", "noise"]
 NONE = "—"
 
 
-def read(folder):
+def read(*folders):
     """{(dataset, scenario, method, rest of the options): {seed: {corruption: record}}}"""
     groups = collections.defaultdict(lambda: collections.defaultdict(dict))
-    for file in sorted(folder.rglob("*.jsonl*")) if folder.is_dir() else []:
+    for file in sorted(file for folder in folders for file in folder.rglob("*.jsonl*")):
         opened = gzip.open if file.suffix == ".gz" else open
         with opened(file, "rt") as lines:
             for line in lines:
@@ -49,8 +52,10 @@ def stream_of(record):
         words.append(f"in runs of {options['burst']}")
     if options.get("order", "shuffled") == "dirichlet":
         words.append(f"labels correlated ({options['concentration']:g})")
-    if record["scenario"] == "attack":
-        words.append(str(options.get("attack", "paper")))
+    if options.get("window", 64) != 64:
+        words.append(f"windows of {options['window']}")
+    if record["scenario"] == "attack" and options.get("attack", "paper") != "paper":
+        words.append(str(options["attack"]))
     if "," in record["corruption"] or record["corruption"] in ("all", "sequence"):
         words.append("all corruptions in sequence")
     return ", ".join(words)
@@ -100,9 +105,14 @@ def table(head, rows):
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
+def scenarios_in(groups):
+    """The paper's, but for the attack where nobody has measured it."""
+    return [s for s in PAPERS if s != "attack" or any(scenario == s for _, scenario, _, _ in groups)]
+
+
 def averages(groups):
     """Per dataset and method the average of each scenario."""
-    shown = ["benign", "near", "far", "noise"]
+    shown = scenarios_in(groups)
     rows = []
     for dataset, name in DATASETS.items():
         of = lambda scenario, method: groups.get((dataset, scenario, method, ""))
@@ -117,24 +127,31 @@ def averages(groups):
     return lines
 
 
+def gate(record):
+    """The share of the windows in which the screen keeps foreign samples out, in percent."""
+    closed = record.get("series", {}).get("screen_closed")
+    return 100 * statistics.mean(closed) if closed else None
+
+
 def admitted(groups):
     """What was let in, and how the screen tells foreign samples."""
     rows = []
     for dataset, name in DATASETS.items():
-        for scenario in ("near", "far", "noise"):
+        for scenario in PAPERS[1:]:
             plain, screened = (groups.get((dataset, scenario, m, "")) for m in ("sotta", "screened_sotta"))
             if plain or screened:
                 rows.append([f"{name}, {SCENARIOS[scenario]}"]
                             + [cell(g, share("admitted", "samples")) for g in (plain, screened)]
                             + [cell(g, share("admitted_foreign", "foreign")) for g in (plain, screened)]
-                            + [cell(screened, lambda r: r.get("screen_auroc")),
-                               cell(screened, lambda r: r.get("screen_fpr95"))])
-    return table(["%", "target admitted, SoTTA", "screened", "foreign admitted, SoTTA", "screened", "AUROC", "FPR95"], rows)
+                            + [cell(screened, value) for value in
+                               (gate, lambda r: r.get("screen_auroc"), lambda r: r.get("screen_fpr95"))])
+    return table(["%", "target admitted, SoTTA", "screened", "foreign admitted, SoTTA", "screened", "gate closed", "AUROC",
+                  "FPR95"], rows)
 
 
 def by_corruption(groups, dataset):
     """Means over seeds, SoTTA's and the variant's."""
-    shown = [s for s in ("benign", "near", "far", "noise") if (dataset, s, "screened_sotta", "") in groups]
+    shown = [s for s in PAPERS if (dataset, s, "screened_sotta", "") in groups]
     names = sorted({c for s in shown for records in groups[dataset, s, "screened_sotta", ""].values() for c in records})
     def number(scenario, method, corruption):
         found = [records[corruption]["accuracy"]
@@ -147,22 +164,56 @@ def by_corruption(groups, dataset):
 def short(groups):
     keys = sorted({(list(DATASETS).index(d), int(re.sub(r"\D", "", stream)), stream, d)
                    for d, s, _, stream in groups if s == "benign" and stream.startswith("first")})
-    rows = [[f"{DATASETS[d]}, {stream}"] + [cell(groups.get((d, "benign", m, stream))) for m in METHODS]
+    rows = [[f"{DATASETS[d]}, {stream}"] + [cell(groups.get((d, "benign", m, stream))) for m in EIGHT]
             for _, _, stream, d in keys]
-    return table(["Benign"] + list(METHODS.values()), rows)
+    return table(["Benign"] + list(EIGHT.values()), rows)
+
+
+def streams_in(groups):
+    order = {name: place for place, name in enumerate(SCENARIOS)}
+    marks = ["in runs", "% foreign", "first", "sequence", "labels", "attack"]
+    def place(key):
+        dataset, stream, scenario = key
+        # "first" stands in most of them, so it decides last.
+        kind = "attack" if scenario == "attack" else next((m for m in sorted(marks, key="first".__eq__) if m in stream), "")
+        return (list(DATASETS).index(dataset), marks.index(kind) + 1 if kind else 0, order.get(scenario, 99), stream)
+    return sorted({(d, stream, s) for d, s, _, stream in groups}, key=place)
+
+
+def stream_name(dataset, scenario, stream):
+    return f"{DATASETS[dataset]}, {SCENARIOS.get(scenario, scenario)}{', ' + stream if stream else ''}"
 
 
 def streams(groups):
-    order = {name: place for place, name in enumerate(SCENARIOS)}
-    keys = sorted({(d, stream, s) for d, s, _, stream in groups},
-                  key=lambda key: (list(DATASETS).index(key[0]), key[1], order.get(key[2], 99)))
+    """All that were run on them."""
     rows = []
-    for dataset, stream, scenario in keys:
-        of = [groups.get((dataset, scenario, method, stream)) for method in METHODS]
+    for dataset, stream, scenario in streams_in(groups):
+        of = [groups.get((dataset, scenario, method, stream)) for method in EIGHT]
         widest = max(map(corruptions_in, of))
-        rows.append([f"{DATASETS[dataset]}, {SCENARIOS.get(scenario, scenario)}{', ' + stream if stream else ''}", str(widest)]
+        rows.append([stream_name(dataset, scenario, stream), str(widest)]
                     + [cell(seeds, widest=widest) for seeds in of])
-    return table(["", "corruptions"] + list(METHODS.values()), rows)
+    return table(["", "corruptions"] + list(EIGHT.values()), rows)
+
+
+def less_than(groups, dataset, scenario, stream, other):
+    """[(corruption, the variant's accuracy less the other's)], one stream of each."""
+    of = lambda method: {corruption: record["accuracy"] for records in groups.get((dataset, scenario, method, stream), {}).values()
+                         for corruption, record in records.items()}
+    theirs = of(other)
+    return [(corruption, ours - theirs[corruption]) for corruption, ours in sorted(of("screened_sotta").items())
+            if corruption in theirs]
+
+
+def worst_streams(groups):
+    """Per stream the corruption in which the variant does worst beside Source, and beside SoTTA."""
+    rows = []
+    for dataset, stream, scenario in streams_in(groups):
+        less = {m: min(((by, c) for c, by in less_than(groups, dataset, scenario, stream, m)), default=None)
+                for m in ("source", "sotta")}
+        if less["source"] and (less["source"][0] < -1 or less["sotta"] and less["sotta"][0] < -1.5):
+            rows.append([stream_name(dataset, scenario, stream)] + [f"{by[0]:+.1f} ({by[1]})" if by else NONE
+                                                                    for by in less.values()])
+    return table(["", "less Source's", "less SoTTA's"], rows)
 
 
 def pairs(groups, dataset, one, other):
@@ -186,7 +237,19 @@ def lowest(found):
     return f"{by:+.1f} ({corruption}, {SCENARIOS[scenario]}, seed {seed}; {len(found)} runs)", by
 
 
-def goals(groups, small):
+def worst_of_each(by, limit):
+    """Of each scenario below the limit its lowest corruption, or the lowest of all; {(scenario, corruption): differences}."""
+    means = sorted((statistics.mean(differences), scenario, corruption) for (scenario, corruption), differences in by.items())
+    if not means:
+        return NONE, None
+    lowest_of = {}
+    for each in means:
+        lowest_of.setdefault(each[1], each)
+    shown = [each for each in lowest_of.values() if round(each[0], 1) < limit] or means[:1]
+    return ", ".join(f"{mean:+.1f} ({corruption}, {SCENARIOS[scenario]})" for mean, scenario, corruption in shown), means[0][0]
+
+
+def goals(groups, small, users):
     """What was asked for beside what came out."""
     rows = []
     def add(what, found, limit):
@@ -208,11 +271,7 @@ def goals(groups, small):
                 by = collections.defaultdict(list)
                 for scenario, _, corruption, difference in found:
                     by[scenario, corruption].append(difference)
-                text, worst = NONE, None
-                if by:
-                    (scenario, corruption), differences = min(by.items(), key=lambda item: statistics.mean(item[1]))
-                    worst = statistics.mean(differences)
-                    text = f"{worst:+.1f} ({corruption}, {SCENARIOS[scenario]})"
+                text, worst = worst_of_each(by, limit)
             else:
                 text, worst = lowest(found)
             rows.append([what, text, NONE if worst is None else "yes" if round(worst, 1) >= limit else "no"])
@@ -225,15 +284,24 @@ def goals(groups, small):
                 if of[other] is not None:
                     add(f"{name}, first {count:,}: less {METHODS[other]}'s, at least {limit}",
                         of["screened_sotta"] - of[other], limit)
+    found = [(stream, scenario, corruption, by) for dataset, stream, scenario in streams_in(users)
+             for corruption, by in less_than(users, dataset, scenario, stream, "source")]
+    if found:
+        stream, scenario, corruption, by = min(found, key=lambda each: each[3])
+        rows.append(["Streams of users: every run less Source, at least -1",
+                     f"{by:+.1f} ({corruption}, {SCENARIOS[scenario]}, {stream}; {sum(each[3] < -1 for each in found)} of"
+                     f" {len(found)} runs below -1)", "yes" if round(by, 1) >= -1 else "no"])
     return table(["asked for", "found", "met"], rows)
 
 
 def main(page, results, check):
-    main_study, small, users = (read(results / name) for name in ("screened-sotta", "screened-short", "screened-streams"))
+    main_study, small = (read(results / name) for name in ("screened-sotta", "screened-short"))
+    users = read(*sorted(results.glob("streams-*")))
     tables = {"averages": lambda: averages(main_study), "admitted": lambda: admitted(main_study),
               "cifar10": lambda: by_corruption(main_study, "cifar10"),
               "cifar100": lambda: by_corruption(main_study, "cifar100"),
-              "short": lambda: short(small), "streams": lambda: streams(users), "goals": lambda: goals(main_study, small)}
+              "short": lambda: short(small), "goals": lambda: goals(main_study, small, users),
+              "streams": lambda: streams(users), "worst": lambda: worst_streams(users)}
     before = page.read_text()
     def filled(match):
         name = match[1]

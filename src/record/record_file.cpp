@@ -1,9 +1,13 @@
 #include "sotta/record/record_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
+
+#include <unistd.h>
 
 #include "sotta/core/error.h"
 
@@ -16,24 +20,61 @@ namespace {
 
 namespace fs = std::filesystem;
 
+[[noreturn]] void fail_as_no_records(const fs::path& file) {
+  fail(ErrorKind::kBadFormat, file.string(),
+       "is no file of records and stays as it is; choose another name");
+}
+
+[[noreturn]] void fail_to_read(const fs::path& file) {
+  fail(ErrorKind::kIo, file.string(), "the file cannot be read");
+}
+
+bool is_regular(const fs::path& file) {
+  std::error_code ignored;
+  return fs::is_regular_file(file, ignored);
+}
+
 // The length up to and including the last line's end.
 int64_t complete_length(const fs::path& file) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) return 0;
+  if (!in) fail_to_read(file);
   for (auto length = static_cast<int64_t>(in.tellg()); length > 0; --length) {
     in.seekg(length - 1);
-    if (in.get() == '\n') return length;
+    const int last = in.get();
+    if (!in) fail_to_read(file);  // nothing is cut off that was not seen
+    if (last == '\n') return length;
   }
   return 0;
 }
 
-// A crash may have left half a line at the end.
-void cut_half_line(const fs::path& file) {
-  std::error_code problem;
-  if (!fs::is_regular_file(file, problem)) return;
+// The beginning of a record, or the zeros that a power cut leaves in its place.
+bool is_cut_record(const fs::path& file, uintmax_t place) {
+  static const std::string kBeginning = "{\"format\":";
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(place));
+  const std::string rest((std::istreambuf_iterator<char>(in)), {});
+  if (rest.find_first_not_of('\0') == std::string::npos) return !rest.empty();
+  const size_t size = std::min(rest.size(), kBeginning.size());
+  return rest.compare(0, size, kBeginning, 0, size) == 0;
+}
+
+// Where half a line begins, which a crash may have left at the end. Other
+// people's files have such an end too: one that a record does not begin with is
+// refused.
+std::optional<uintmax_t> half_line(const fs::path& file) {
+  if (!is_regular(file)) return std::nullopt;
+  std::error_code ignored;
   const auto complete = static_cast<uintmax_t>(complete_length(file));
-  if (complete == fs::file_size(file, problem)) return;
-  fs::resize_file(file, complete, problem);
+  if (complete == fs::file_size(file, ignored)) return std::nullopt;
+  if (!is_cut_record(file, complete)) fail_as_no_records(file);
+  return complete;
+}
+
+void cut_half_line(const fs::path& file) {
+  const auto begin = half_line(file);
+  if (!begin) return;
+  std::error_code problem;
+  fs::resize_file(file, *begin, problem);
   if (problem) fail_to_write(file, problem.value());
 }
 
@@ -64,6 +105,31 @@ std::string unpack(std::istream& in, const std::string& subject, size_t most) {
 }
 
 }  // namespace
+
+void check_appendable(const fs::path& file) {
+  require(file.extension() != ".gz", file.string(),
+          "records are appended as plain lines; choose a name without .gz");
+  make_folder(file.parent_path());
+  std::error_code ignored;
+  if (fs::is_symlink(file, ignored) && !fs::exists(file, ignored))
+    fail_to_write(file, ENOENT);  // what it leads to may have no folder
+  if (!fs::exists(file, ignored) || fs::is_directory(file, ignored))
+    return check_writable(file);
+  if (::access(file.c_str(), W_OK) != 0) fail_to_write(file, errno);
+  if (!is_regular(file)) return;
+  if (::access(file.c_str(), R_OK) != 0) fail_to_read(file);
+  std::ifstream in(file, std::ios::binary);
+  std::string line;
+  if (std::getline(in, line) && !in.eof()) {
+    try {
+      parse_record(line, file.string());
+    } catch (const Error&) {
+      if (line.rfind('{', 0) == 0) throw;  // says what is wrong with a record
+      fail_as_no_records(file);
+    }
+  }
+  half_line(file);
+}
 
 void append_record(const fs::path& file, const RunRecord& record) {
   make_folder(file.parent_path());

@@ -62,6 +62,12 @@ evaluate --record root
 expect_code 1
 expect_no_output
 expect_error 'root: cannot be written'
+printf 'my notes' >notes.txt
+evaluate --record notes.txt
+expect_code 2
+expect_no_output
+expect_error 'notes.txt: is no file of records and stays as it is'
+[ "$(cat notes.txt)" = 'my notes' ] || give_up "expected other people's file as it was"
 
 # Interrupted: what was finished is recorded, the rest is said not to be.
 "$SOTTA_BIN" eval --model "$model" --dataset fashion-mnist --data many --corruption all --record stopped.jsonl \

@@ -130,7 +130,8 @@ TEST(RecordFile, ADiskThatIsFullIsAnError) {
 TEST(RecordFile, KeepsWholeLinesAndNothingElse) {
   const std::string line = to_json(numbered(1)) + "\n";
   for (const std::string& found :
-       {std::string(), std::string("{"), line, line + "{", "\n" + line + "x"}) {
+       {std::string(), std::string("{"), line, line + "{",
+        "\n" + line + "{\"fo", line + std::string(9, '\0')}) {
     const TempDir folder;
     const auto file = folder.write("runs.jsonl", found);
     append_record(file, numbered(2));
@@ -139,6 +140,43 @@ TEST(RecordFile, KeepsWholeLinesAndNothingElse) {
         end == std::string::npos ? "" : found.substr(0, end + 1);
     EXPECT_EQ(testing::read_bytes(file), whole + to_json(numbered(2)) + "\n");
   }
+}
+
+// Their last line may have no end either.
+TEST(RecordFile, FilesOfOthersStayAsTheyAre) {
+  const TempDir folder;
+  for (const std::string& found :
+       {std::string("my notes"), std::string("my notes\nand more"),
+        std::string("{\"my\":\"settings\"}"), std::string("\0\0\x08\1", 4)}) {
+    const auto file = folder.write("notes.txt", found);
+    expect_error(ErrorKind::kBadFormat, "notes.txt: is no file of records",
+                 [&] { append_record(file, numbered(1)); });
+    EXPECT_EQ(testing::read_bytes(file), found);
+  }
+}
+
+TEST(RecordFile, TellsBeforehandWhatCannotBeAppendedTo) {
+  const TempDir folder;
+  for (const char* found : {"my notes\n", "my notes"})
+    expect_error(ErrorKind::kBadFormat, "notes.txt: is no file of records",
+                 [&] { check_appendable(folder.write("notes.txt", found)); });
+  expect_error(ErrorKind::kBadFormat, "another version of sotta wrote it", [&] {
+    check_appendable(folder.write("old.jsonl", "{\"format\": 0}\n"));
+  });
+  expect_error(ErrorKind::kInvalid, "choose a name without .gz",
+               [&] { check_appendable(folder / "runs.jsonl.gz"); });
+  expect_error(ErrorKind::kIo, "cannot be written: a folder has this name",
+               [&] { check_appendable(folder.path()); });
+  check_appendable("/dev/null");
+  check_appendable(folder / "new/runs.jsonl");
+  EXPECT_FALSE(std::filesystem::exists(folder / "new/runs.jsonl"));
+  std::filesystem::create_symlink(folder / "nowhere/runs", folder / "lost");
+  expect_error(ErrorKind::kIo, "lost: cannot be written",
+               [&] { check_appendable(folder / "lost"); });
+  const std::string line = to_json(numbered(1)) + "\n";
+  const auto file = folder.write("runs.jsonl", line + "{\"form");
+  check_appendable(file);
+  EXPECT_EQ(testing::read_bytes(file), line + "{\"form");
 }
 
 TEST(RecordFile, AnEmptyFileHasNoRecords) {

@@ -17,7 +17,6 @@
 #include "sotta/stream/stream_sources.h"
 
 #include "commands.h"
-#include "core/output_place.h"
 #include "core/peak_memory.h"
 #include "data/sets/catalog.h"
 #include "eval/begin_record.h"
@@ -156,10 +155,7 @@ RunRecord run_one(const EvalFlags& flags, const Classifier& model,
 }
 
 void evaluate(const EvalFlags& flags) {
-  if (!flags.record.empty()) {
-    make_folder(std::filesystem::path(flags.record).parent_path());
-    check_writable(flags.record);
-  }
+  if (!flags.record.empty()) check_appendable(flags.record);
   const auto corruptions = parse_corruptions(flags.corruption);
   check_effects(flags, corruptions);
   use_threads(flags.threads);

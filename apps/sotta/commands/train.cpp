@@ -78,9 +78,11 @@ void check_place(const fs::path& out, const fs::path& record) {
          "the folder " + folder.string() + " does not exist");
   require(!fs::is_directory(out), out.string(),
           "expected a name for the weights file, this is a folder");
+  require(fs::weakly_canonical(fs::absolute(out)) !=
+              fs::weakly_canonical(fs::absolute(record)),
+          "--record", record.string() + " is the file of --out");
   check_writable(out);
-  make_folder(record.parent_path());
-  check_writable(record);
+  check_appendable(record);
 }
 
 NamedNetwork network_of(const TrainFlags& flags, const Dataset& data) {

@@ -10,8 +10,14 @@ namespace sotta {
 // Appends one line; the file and its folder are made if they are not there. The
 // line is written in one piece, after what a crash may have left half-written
 // has been cut off, and has reached the disk when this returns. Throws
-// Error(kIo) if the system refuses.
+// Error(kIo) if the system refuses, and Error(kBadFormat) rather than cut off
+// what is no record's beginning.
 void append_record(const std::filesystem::path& file, const RunRecord& record);
+
+// For asking before long work whether a record of it can be appended. Makes the
+// file's folder. Throws Error(kIo) if the system refuses, Error(kBadFormat) if
+// the file holds something else than records, and Error(kInvalid) for .gz.
+void check_appendable(const std::filesystem::path& file);
 
 // The most bytes of records that a compressed file may unpack to: a full table
 // of three seeds with all its series has 150 MB.

@@ -11,12 +11,36 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "sotta/core/error.h"
+
 #include "core/output_place.h"
 
 namespace sotta {
 namespace {
 
 constexpr const char* kPartial = ".partial-";
+
+// The file that a link leads to is replaced, not the link; a link to nothing is
+// replaced itself. A device must stay what it is: root could rename a file over
+// /dev/null.
+std::filesystem::path file_to_replace(const std::filesystem::path& path) {
+  std::error_code ignored;  // opening the file says it better
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_other(status))
+    fail(ErrorKind::kIo, path.string(),
+         "cannot be written: expected a regular file, got a device, pipe or "
+         "socket");
+  if (!std::filesystem::is_symlink(path, ignored)) return path;
+  std::error_code problem;
+  const auto target = std::filesystem::canonical(path, problem);
+  if (!problem) return target;
+  if (std::filesystem::exists(status))
+    fail(ErrorKind::kIo, path.string(),
+         "cannot be written: what the link leads to has no name any more");
+  if (status.type() != std::filesystem::file_type::not_found)
+    fail_to_write(path, problem.value());  // such as links in a circle
+  return path;
+}
 
 // Distinct among processes and among the writers of one process.
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
@@ -78,8 +102,8 @@ void remove_leftovers(const std::filesystem::path& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path path)
-    : path_(std::move(path)),
+AtomicFile::AtomicFile(const std::filesystem::path& path)
+    : path_(file_to_replace(path)),
       temporary_(temporary_beside(path_)),
       descriptor_(::open(temporary_.c_str(),
                          O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {

@@ -9,10 +9,12 @@ namespace sotta {
 // A file that appears under its name only when it is whole: bytes go to a
 // temporary file beside it, which commit() renames. Without commit() nothing
 // remains; what a killed process left beside the name, the next writer of that
-// name removes. All members throw Error(kIo) when the system refuses.
+// name removes. Of a link the file that it leads to is replaced. All members
+// throw Error(kIo) when the system refuses, and the constructor for the name of
+// a device, a pipe or a socket.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  explicit AtomicFile(const std::filesystem::path& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

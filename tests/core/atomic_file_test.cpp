@@ -145,6 +145,40 @@ TEST(AtomicFile, LeavesNothingWhenAFolderIsInTheWay) {
   EXPECT_EQ(files_in(folder), 1u);
 }
 
+// A file renamed over a device or a pipe would take its place.
+TEST(AtomicFile, RefusesTheNameOfADeviceOrAPipe) {
+  const TempDir folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/null", folder / "link");
+  for (const char* name : {"pipe", "link"})
+    expect_error(ErrorKind::kIo, "expected a regular file, got a device, pipe",
+                 [&] { AtomicFile file(folder / name); });
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
+  EXPECT_EQ(files_in(folder), 2u);
+}
+
+TEST(AtomicFile, ReplacesTheFileThatALinkLeadsTo) {
+  const TempDir folder;
+  std::filesystem::create_directory(folder / "elsewhere");
+  folder.write("elsewhere/a", "old");
+  std::filesystem::create_symlink("elsewhere/a", folder / "link");
+  replace_file(folder / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(read_bytes(folder / "elsewhere/a"), "new");
+  std::filesystem::create_symlink("nowhere", folder / "lost");
+  replace_file(folder / "lost", "new");
+  EXPECT_EQ(read_bytes(folder / "lost"), "new");
+}
+
+TEST(AtomicFile, RefusesLinksInACircle) {
+  const TempDir folder;
+  std::filesystem::create_symlink("b", folder / "a");
+  std::filesystem::create_symlink("a", folder / "b");
+  expect_error(ErrorKind::kIo, "a: cannot be written",
+               [&] { AtomicFile file(folder / "a"); });
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "a"));
+}
+
 // A process that has ended.
 std::string dead_process() {
   const pid_t child = fork();

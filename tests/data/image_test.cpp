@@ -239,7 +239,18 @@ TEST(Image, FailedWriteLeavesNothingBehind) {
   std::filesystem::create_directory(folder / "taken");
   folder.write("taken/file", "x");
   EXPECT_THROW(write_png(folder / "taken", gradient(1, 3, 3)), Error);
-  EXPECT_FALSE(std::filesystem::exists(folder / "taken.partial"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()),
+                          std::filesystem::directory_iterator()),
+            1);
+}
+
+// A file renamed over a device would take its place.
+TEST(Image, IsNotWrittenInPlaceOfADevice) {
+  const TempDir folder;
+  std::filesystem::create_symlink("/dev/null", folder / "a.png");
+  EXPECT_THROW(write_png(folder / "a.png", gradient(1, 3, 3)), Error);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "a.png"));
 }
 
 TEST(IsImageName, GoesByTheEndingInAnyCase) {

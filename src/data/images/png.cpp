@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include <png.h>
@@ -9,6 +11,7 @@
 #include "sotta/core/error.h"
 #include "sotta/data/image.h"
 
+#include "core/atomic_file.h"
 #include "data/images/image_codec.h"
 
 namespace sotta {
@@ -171,21 +174,24 @@ void write_png(const std::filesystem::path& file, const Array& image) {
                    kMaxImagePixels);
   auto pixels = interleave(image);
   auto rows = row_pointers(pixels, image.shape[1]);
-  const std::string unfinished = file.string() + ".partial";
-  std::FILE* out = std::fopen(unfinished.c_str(), "wb");
-  if (out == nullptr)
-    fail(ErrorKind::kIo, file.string(), "the file cannot be written");
-  bool done;
-  {
-    PngWriter writer;
-    done = write_rows(writer, out, rows.data(), image.shape.data());
+  // In memory first: libpng's errors jump, those of the file system throw.
+  char* bytes = nullptr;
+  size_t size = 0;
+  std::FILE* out = open_memstream(&bytes, &size);
+  bool done = out != nullptr;
+  if (done) {
+    {
+      PngWriter writer;
+      done = write_rows(writer, out, rows.data(), image.shape.data());
+    }
+    done = std::fclose(out) == 0 && done;
   }
-  done = std::fclose(out) == 0 && done;
-  std::error_code problem;
-  if (done) std::filesystem::rename(unfinished, file, problem);
-  if (done && !problem) return;
-  std::filesystem::remove(unfinished, problem);
-  fail(ErrorKind::kIo, file.string(), "the file could not be written whole");
+  const std::unique_ptr<char, void (*)(void*)> owner(bytes, std::free);
+  if (!done)
+    fail(ErrorKind::kIo, file.string(), "the file could not be written whole");
+  AtomicFile whole(file);
+  whole.write(bytes, size);
+  whole.commit();
 }
 
 }  // namespace sotta

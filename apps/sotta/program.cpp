@@ -71,12 +71,21 @@ void add_verbs(CLI::App& program) {
   sotta::cli::check_numbers(program);
 }
 
+// "help VERB" means what "VERB --help" does.
+std::vector<std::string> without_help_verb(std::vector<std::string> words) {
+  if (words.empty() || words[0] != "help") return words;
+  words.erase(words.begin());
+  words.push_back("--help");
+  return words;
+}
+
 // Reads the command line and does what it says; prints help and version too.
 void run(CLI::App& program, int argc, char** argv) {
   try {
-    if (argc > 1 && argv[1][0] != '-') check_verb(program, argv[1]);
-    auto words =
-        sotta::cli::with_current_names(program, {argv + 1, argv + argc});
+    auto words = without_help_verb({argv + 1, argv + argc});
+    if (!words.empty() && words[0].rfind('-', 0) != 0)
+      check_verb(program, words[0]);
+    words = sotta::cli::with_current_names(program, std::move(words));
     sotta::cli::check_values(program, words);
     std::reverse(words.begin(), words.end());  // as the parser takes them
     // Those that know which flag to turn down say so themselves.

@@ -10,6 +10,19 @@ run sotta --help
 expect_code 0
 expect_output 'info'
 
+run sotta eval --help
+mv stdout.txt help.txt
+run sotta help eval
+expect_code 0
+cmp stdout.txt help.txt || give_up 'expected the help of eval'
+run sotta data get --help
+mv stdout.txt help.txt
+run sotta help data get
+cmp stdout.txt help.txt || give_up 'expected the help of data get'
+run sotta help
+expect_code 0
+expect_output 'Usage: sotta'
+
 # Wrong usage is one sentence on standard error, and no help with it.
 expect_sentence() {
   expect_code 2
@@ -21,6 +34,8 @@ expect_sentence() {
 run sotta
 expect_sentence 'sotta: expected a verb: demo, data, eval'
 run sotta evla
+expect_sentence 'sotta: verb: unknown name "evla", did you mean "eval"?'
+run sotta help evla
 expect_sentence 'sotta: verb: unknown name "evla", did you mean "eval"?'
 run sotta info --jsno --no-such-flag 3
 expect_sentence 'sotta: info: unknown flag "--jsno", did you mean "--json"?; unknown flag "--no-such-flag"'

@@ -66,11 +66,11 @@ TEST(ImageMemory, GoesOnWithWhatIsToBeKept) {
   memory.offer(numbered(0, 2), confident(2));
   kept(memory);  // two are in their slots, the third waits
   memory.offer(numbered(2, 1), confident(1));
-  memory.keep_only({false, true, true});
-  EXPECT_EQ(kept(memory), (std::vector<int64_t>{1, 2}));
-  memory.offer(numbered(3, 2), confident(2));
-  EXPECT_EQ(kept(memory), (std::vector<int64_t>{2, 3, 4}));
-  memory.keep_only({false, false, false});
+  memory.offer(numbered(3, 1), confident(1), {}, {false, false, true});
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{2, 3}));
+  memory.offer(numbered(4, 2), confident(2));
+  EXPECT_EQ(kept(memory), (std::vector<int64_t>{3, 4, 5}));
+  memory.offer(numbered(6, 1), confident(1), {true}, {false, false, false});
   EXPECT_TRUE(memory.empty());
 }
 

@@ -52,11 +52,17 @@ ImageMemory::ImageMemory(std::unique_ptr<SampleMemory> memory, int64_t capacity,
 
 std::vector<Verdict> ImageMemory::offer(const at::Tensor& images,
                                         const Prediction& prediction,
-                                        const std::vector<bool>& foreign) {
+                                        const std::vector<bool>& foreign,
+                                        const std::vector<bool>& keep) {
   if (arrived_.defined() && arrived_.size(0) >= capacity_) settle(placed({}));
   const auto* label = prediction.labels.data_ptr<int64_t>();
   const auto* confidence = prediction.confidences.data_ptr<float>();
   const auto* uncertainty = prediction.entropies.data_ptr<float>();
+  // Memory may run out here, before anything changes; after keep_only() nothing
+  // waits beside the slots.
+  at::Tensor joined =
+      join_images(keep.empty() ? arrived_ : at::Tensor(), images);
+  if (!keep.empty()) keep_only(keep);
   const int64_t before = arrived_.defined() ? arrived_.size(0) : 0;
   std::vector<Verdict> verdicts;
   std::vector<int64_t> place = place_;
@@ -77,7 +83,7 @@ std::vector<Verdict> ImageMemory::offer(const at::Tensor& images,
       place.at(static_cast<size_t>(answer.slot)) = capacity_ + before + i;
   }
   if (place == place_) return verdicts;
-  arrived_ = join_images(arrived_, images);
+  arrived_ = std::move(joined);
   place_ = std::move(place);
   return verdicts;
 }

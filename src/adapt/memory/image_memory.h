@@ -23,10 +23,13 @@ class ImageMemory {
               int64_t classes, Rng rng);
 
   // Offers a part of the stream, sample by sample. Those that a screen has
-  // found foreign are passed over; `foreign` may be empty: none.
+  // found foreign are passed over; `foreign` may be empty: none. Of what is
+  // kept already it lets go first, where `keep` is not empty: one answer for
+  // each in the order of items(). All or nothing happens where memory runs out.
   std::vector<Verdict> offer(const at::Tensor& images,
                              const Prediction& prediction,
-                             const std::vector<bool>& foreign = {});
+                             const std::vector<bool>& foreign = {},
+                             const std::vector<bool>& keep = {});
 
   // The kept images [n, C, H, W] in batch order, and what is known of them.
   at::Tensor images();
@@ -35,10 +38,6 @@ class ImageMemory {
   bool empty() const { return memory_->items().empty(); }
   void clear() { memory_->set_items({}); }
 
-  // Lets go of the samples that are not to be kept, one answer for each in the
-  // order of items().
-  void keep_only(const std::vector<bool>& keep);
-
   // The next sample it is offered is the stream's `next`-th: a state that was
   // put back keeps counting where the stream is.
   void go_on_at(int64_t next) { offered_ = next; }
@@ -46,6 +45,7 @@ class ImageMemory {
   void exchange(StateArchive& archive, at::Device device);
 
  private:
+  void keep_only(const std::vector<bool>& keep);
   at::Tensor placed(const std::vector<MemoryItem>& wanted) const;
   void settle(const at::Tensor& placed);
   void nothing_waits();

@@ -102,12 +102,12 @@ class Sotta : public MemoryMethod {
     const Averaged seen = averages() ? predict_averaged(images, foreign)
                                      : Averaged(answer(images));
     // Nothing has changed before: memory may run out in any of these passes.
+    std::vector<Verdict> verdicts =
+        memory_.offer(images, seen.prediction, foreign, keep);
     if (screen) *screen_ = std::move(*screen);
-    if (!keep.empty()) memory_.keep_only(keep);
     unlearnt_ += std::count(foreign.begin(), foreign.end(), false);
     take_averages(seen);
-    return {seen.answer.logits, seen.prediction,
-            memory_.offer(images, seen.prediction, foreign),
+    return {seen.answer.logits, seen.prediction, std::move(verdicts),
             std::move(screening)};
   }
 

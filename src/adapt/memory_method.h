@@ -36,8 +36,8 @@ class MemoryMethod : public Method {
   // The update proper, on the images in the memory, of which there are some.
   virtual UpdateReport learn(const at::Tensor& images) = 0;
 
-  // What predict() says of a part of a window, in a CUDA graph where the
-  // executor captures any.
+  // What predict() says of a part of a window, as work that recurs
+  // (engine/recurring_work.h).
   Answer answer(const at::Tensor& images) { return answer_(images); }
 
   const Executor& executor() const { return *executor_; }

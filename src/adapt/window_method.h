@@ -33,7 +33,7 @@ struct WindowPass {
 // does the rest. The executor decides whether assess() follows the prediction
 // at once, so that the host waits once for both, or comes with the update; the
 // results are the same. Prediction and assessment of a whole window are work
-// that recurs: a CUDA graph where the executor captures any.
+// that recurs (engine/recurring_work.h).
 //
 // `Assessment` is the struct of tensors that assess() hands to adapt(). Its
 // tensors() lists pointers to all of them, its needed_on_host() to those,

@@ -26,7 +26,7 @@ struct MethodEntry {
       make;
 
   // Logits [N, K] of a part of a window from the source model's logits [N, K]
-  // and features [N, F] of its images. May be captured as a CUDA graph: must
+  // and features [N, F] of its images. May be recorded once and repeated: must
   // not wait for the device.
   using OutputRule =
       std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;

@@ -66,7 +66,7 @@ class Rotta : public MemoryMethod {
   double statistics_share() const override { return options_.batch_share; }
 
  private:
-  // What is drawn and counted on the host stays outside of what is captured.
+  // What is drawn and counted on the host stays outside of what recurs.
   UpdateReport learn(const at::Tensor& kept) override {
     const at::Tensor images = as_floats(kept);
     const at::Tensor view = augment(images, augment_rng_);

@@ -259,7 +259,7 @@ LookGroups LookGroups::part(const at::Tensor& looks) {
                                                 : outlying(points));
     if (!mixture) continue;
     const double gap = gap_of(points, *mixture);
-    if (gap <= found.gap_) continue;
+    if (!(gap > found.gap_)) continue;  // nor NaN
     found.gap_ = gap;
     found.packed_ = pack(*plane, *mixture);
   }

@@ -20,8 +20,7 @@ class LookGroups {
 
   // The gap: distance of the groups' means along the line that tells them apart
   // best, in deviations. Below 5 for one kind of images that is parted by
-  // force. 0 if there were no two groups of 16 or more, or
-  // a look is NaN.
+  // force. 0 if there were no two groups of 16 or more, or a look is NaN.
   double gap() const { return gap_; }
 
   // The group of each of some looks [N, D], 0 or 1.

@@ -169,21 +169,29 @@ TEST(ExportedGraphs, RandomNumbersAreRefused) {
   }
 }
 
-// rrelu draws its slopes in training; what is adapted is as in evaluation.
+// rrelu draws its slopes in training, also as run_decompositions() leaves it;
+// what is adapted is as in evaluation.
 TEST(ExportedGraphs, SlopesOfTrainingAreNotDrawn) {
-  ExportedProgram program = read("mixed");
-  ExportedNode& node = node_of(program, "relu.default");
-  node.target = "torch.ops.aten.rrelu.default";
-  node.arguments.push_back(
-      {"training", false, {{Kind::kBool, 0, /*integer=*/1, 0, {}}}});
-  const ExportedNetwork network = lift(program);
-  const at::Tensor images = at::rand({2, 3, 16, 16});
-  const auto logits = [&] {
-    torch::jit::Stack stack = inputs_of(network, images);
-    network.run(stack);
-    return stack[0].toTensor();
-  };
-  EXPECT_TRUE(logits().equal(logits()));
+  for (const std::string name : {"rrelu", "rrelu_with_noise"}) {
+    ExportedProgram program = read("mixed");
+    ExportedNode& node = node_of(program, "relu.default");
+    node.target = "torch.ops.aten." + name + ".default";
+    if (name == "rrelu_with_noise") {
+      ExportedArgument noise = node.arguments.at(0);
+      noise.name = "noise";
+      node.arguments.push_back(noise);
+    }
+    node.arguments.push_back(
+        {"training", false, {{Kind::kBool, 0, /*integer=*/1, 0, {}}}});
+    const ExportedNetwork network = lift(program);
+    const at::Tensor images = at::rand({2, 3, 16, 16});
+    const auto logits = [&] {
+      torch::jit::Stack stack = inputs_of(network, images);
+      network.run(stack);
+      return stack[0].toTensor();
+    };
+    EXPECT_TRUE(logits().equal(logits())) << name;
+  }
 }
 
 TEST(ExportedGraphs, OperatorsThatReachBeyondTheNetworkAreNotKnown) {

@@ -209,9 +209,9 @@ class Lifting {
     return is_one_of(
         base_name(target),
         {"bernoulli", "binomial", "cauchy", "exponential", "geometric",
-         "log_normal", "multinomial", "normal", "poisson", "rand", "rand_like",
-         "randint", "randint_like", "randn", "randn_like", "random", "randperm",
-         "rrelu_with_noise", "uniform"});
+         "log_normal", "multinomial", "normal", "normal_functional", "poisson",
+         "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+         "random", "randperm", "uniform"});
   }
 
   static std::string joined(const std::set<std::string>& names) {
@@ -402,6 +402,7 @@ class Lifting {
     if (!is_one_of(base_name(node.target),
                    {"dropout", "feature_dropout", "alpha_dropout",
                     "feature_alpha_dropout", "native_dropout", "rrelu",
+                    "rrelu_with_noise", "rrelu_with_noise_functional",
                     "scaled_dot_product_attention"}))
       return node;
     for (ExportedArgument& given : node.arguments) {

@@ -144,6 +144,8 @@ TEST(AccuracyTables, StreamsUnlikeThePapersAreNotComparedWithIt) {
   const RunRecord usual = run("sotta", "noise", "", 0, 81);
   EXPECT_DOUBLE_EQ(papers_number(with_option(usual, "burst", int64_t{0})),
                    80.0);
+  EXPECT_DOUBLE_EQ(papers_number(with_option(usual, "burst", int64_t{1})),
+                   80.0);
   EXPECT_DOUBLE_EQ(papers_number(with_option(usual, "foreign_share", 0.0)),
                    80.0);
   const std::vector<RunRecord> others = {

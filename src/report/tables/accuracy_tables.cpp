@@ -39,7 +39,8 @@ bool has_papers_stream(const RunRecord& run) {
     return found == run.options.end() ||
            to_text(found->second) == to_text(usual);
   };
-  return has("order", std::string("shuffled")) && has("burst", int64_t{0}) &&
+  return has("order", std::string("shuffled")) &&
+         (has("burst", int64_t{0}) || has("burst", int64_t{1})) &&
          has("foreign_share", 0.0) && has("attack", std::string("paper"));
 }
 

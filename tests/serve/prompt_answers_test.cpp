@@ -28,9 +28,10 @@ std::unique_ptr<ServedStream> open_small(
 
 // A table whose streams are at most `windows` behind.
 struct PromptTable {
-  explicit PromptTable(int64_t windows = 2, int64_t resident = 8)
-      : table(store, "m", open_small, {100, resident, windows * kSmallWindow}) {
-  }
+  explicit PromptTable(int64_t windows = 2, int64_t resident = 8,
+                       size_t ahead = 1000)
+      : table(store, "m", open_small,
+              {100, resident, windows * kSmallWindow, ahead}) {}
 
   InferResult infer(const StreamRequest& request,
                     const std::string& name = "a") {
@@ -153,6 +154,22 @@ TEST(PromptAnswers, ImagesThatAreNotLearntFromKeepNoPlace) {
     EXPECT_EQ(prompt.infer(request).skipped, 0);
 
   EXPECT_EQ(prompt.state().skipped, 0);
+}
+
+// They take memory, too: a disk that hangs does not fill it.
+TEST(PromptAnswers, ARequestWaitsWhereTooManyAreAhead) {
+  PromptTable prompt(/*windows=*/2, /*resident=*/8, /*ahead=*/3);
+  auto requests =
+      small_requests({kSmallWindow, 1, 1, 1, 1, 1}, kSmallWindow + 5);
+  for (size_t i = 1; i < requests.size(); ++i)
+    requests[i].adapt = false;
+
+  std::vector<int64_t> updates;
+  for (const StreamRequest& request : requests)
+    updates.push_back(prompt.infer(request).answer.updates);
+
+  EXPECT_EQ(updates, (std::vector<int64_t>{0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(prompt.state().next_seq, 6);
 }
 
 TEST(PromptAnswers, TheirLatencyCountsToo) {

@@ -114,8 +114,8 @@ StreamTable::Inference StreamTable::infer(const std::string& name,
   return inference;
 }
 
-// None where the stream itself has to answer: it has no work to do, or the
-// request is not simply the next.
+// None where the stream itself has to answer: it has no work to do, too many
+// are ahead of it, or the request is not simply the next.
 std::optional<InferResult> StreamTable::answer_ahead(
     const std::string& name, const StreamRequest& request,
     const Latency& latency) {
@@ -128,7 +128,8 @@ std::optional<InferResult> StreamTable::answer_ahead(
   };
   const auto network = entry.network;
   if (!network || !network->fits(request.images) || request.reset ||
-      !is_next() || !entry.status.problem.empty())
+      !is_next() || !entry.status.problem.empty() ||
+      entry.ahead.size() >= options_.max_ahead)
     return std::nullopt;
   entry.answering = true;
   StreamAnswer answer;

@@ -23,6 +23,11 @@ struct TableOptions {
   // Answers wait for no update of their stream, and this many images at the
   // most wait to be learnt from; 0: an answer waits for the updates before it.
   int64_t max_behind = 0;
+
+  // Requests of a stream that may be answered ahead of it, learnt from or not;
+  // one beyond waits for the stream. A disk that hangs would else fill the
+  // memory with answers.
+  size_t max_ahead = 4096;
 };
 
 // The streams of one model, by name. Those used least recently go to disk when
@@ -34,7 +39,8 @@ struct TableOptions {
 // With max_behind infer() answers by the network as of the last finished update
 // (PublishedNetwork) while an update is due or running. Such a request is
 // numbered, and waits to be learnt from in its turn; where too many wait it is
-// skipped: answered, numbered, counted as skipped, not learnt from.
+// skipped: answered, numbered, counted as skipped, not learnt from. Beyond
+// max_ahead requests it waits for the stream.
 //
 //   requests   0 .. 63 | 64 65 66 ..      answered by the network before update
 //   1 learning           | update 1, save | 64 65 66 .. |

@@ -30,7 +30,7 @@ def make_token(file):
 
 make_many("many")
 token = make_token("tokens.jsonl")
-with Server("--window", "16", "--set", "min_confidence=0", state="one") as one, \
+with Server("--method", "sotta", "--window", "16", "--set", "min_confidence=0", state="one") as one, \
         Server(state="many") as many, Server("--tokens", "tokens.jsonl", state="guarded") as guarded:
     many.client().ask("POST", "/v2/models/fashion/streams/camera-05000/freeze")
     urls = [f"http://127.0.0.1:{server.port}" for server in (one, many, guarded)]

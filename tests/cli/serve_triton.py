@@ -137,7 +137,7 @@ async def check_aio(port):
         expect((await client.get_model_repository_index())[0]["state"], "READY", "aio")
 
 
-with Server(state="triton") as server:
+with Server("--method", "sotta", state="triton") as server:
     with triton.InferenceServerClient(f"127.0.0.1:{server.port}", concurrency=4) as connected:
         check_metadata(connected)
         check_infer(connected)

@@ -9,6 +9,18 @@
 #include "flags.h"
 
 namespace sotta::cli {
+namespace {
+
+// What validate() cannot tell of an option that has its default.
+bool has_effect(const std::string& guard_flag, const GuardOptions& guard) {
+  if (guard.action == "off") return false;
+  if (guard_flag == "--guard-history") return true;
+  const bool is_of_floor =
+      guard_flag == "--guard-look-every" || guard_flag == "--guard-margin";
+  return is_of_floor == (guard.action == "floor");
+}
+
+}  // namespace
 
 void add_method_flags(CLI::App& command, MethodFlags& flags) {
   command.add_option("--method", flags.method, "see `sotta info`")
@@ -27,6 +39,9 @@ void add_method_flags(CLI::App& command, MethodFlags& flags) {
 void check_method_flags(const MethodFlags& flags) {
   require_at_least("--window", flags.window, 1);
   validate(flags.guard);
+  for (const std::string& flag : flags.given)
+    require(flag.rfind("--guard-", 0) != 0 || has_effect(flag, flags.guard),
+            flag, "has no effect while --guard is " + flags.guard.action);
 }
 
 OptionMap parse_method_changes(const MethodFlags& flags, int64_t classes) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,13 @@ struct MethodFlags {
   int64_t window = 64;
   int64_t seed = 0;
   GuardOptions guard;
+  std::set<std::string> given;  // flags on the command line
 };
 
 void add_method_flags(CLI::App& command, MethodFlags& flags);
 
-// Throws Error(kInvalid) for what is out of range whatever the network is.
+// Throws Error(kInvalid) for what is out of range whatever the network is, and
+// for a flag of guards that are off.
 void check_method_flags(const MethodFlags& flags);
 
 // The "name=value" pairs of --set, each read as the type the method's option

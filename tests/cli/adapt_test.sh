@@ -258,6 +258,18 @@ refused 'guard_history: expected at least 1, got 0' --guard-history 0
 refused 'guard_max_class_share: expected 0 to 1, got 2' --guard-max-class-share 2
 refused 'guard_margin: has no effect with guard = skip' --guard skip --guard-margin 0.1
 refused 'guard_max_class_share: has no effect with guard = floor' --guard floor --guard-max-class-share 0.5
+refused '--guard-history: has no effect while --guard is off' --guard-history 4
+refused '--guard-max-class-share: has no effect while --guard is floor' --guard floor --guard-max-class-share 0.9
+
+# No flag writes over what another reads or writes.
+refused '--state-out: p is the file of --out' --out p --state-out p
+refused '--export: photos is the file of --input' --export photos
+ln -s photos/.. here
+refused '--state-out: ./p is the file of --out' --out here/p --state-out ./p
+ln -s p to-p
+refused '--state-out: p is the file of --out' --out to-p --state-out p
+refused '--export: - is the file of --state-out' --state-out - --export -
+refused "--export: $model is the file of --model" --export "$model"
 
 # Weights that are no numbers: neither are the confidences.
 python3 - "$SOTTA_ROOT/tests/golden/methods/network.safetensors" <<'PYTHON'

@@ -184,6 +184,7 @@ def wrong_flags_are_refused():
                         (["--model", "m="], "NAME=FILE"), (["--workers", "0"], "--workers"), (["--threads", "99999"], "--threads"),
                         (["--window", "0"], "--window"), (["--guard", "maybe"], "guard"), (["--preset", "mine"], "preset"),
                         (["--guard", "skip", "--guard-margin", "0.1"], "guard_margin: has no effect"),
+                        (["--guard-margin", "0.1"], "--guard-margin: has no effect while --guard is off"),
                         (["--guard", "skip", "--guard-look-every", "3"], "guard_look_every: has no effect")]:
         model = [] if "--model" in flags else ["--model", f"fashion={MODEL}"]
         sentence = refusal("--state", "refused", *model, *flags)

@@ -2,8 +2,11 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -21,6 +24,7 @@
 #include "gpu/out_of_memory.h"
 #include "image_input.h"
 #include "method_flags.h"
+#include "models/network_file.h"
 #include "models/stored_size.h"
 #include "network_probe.h"
 #include "prediction_writer.h"
@@ -29,6 +33,8 @@
 
 namespace sotta::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Of images, in pixels.
 constexpr int64_t kLargestSide = 16384;
@@ -53,8 +59,63 @@ int64_t side_of(const ImageInputOptions& input) {
   return input.size > 0 ? input.size : input.default_size;
 }
 
+struct Place {
+  const char* flag;
+  const std::string& path;
+};
+
+// Where a file is, or would be, by way of a link to no file yet too; empty if
+// the system knows no such place, which whoever opens it says better.
+fs::path whole_path(const std::string& path) {
+  std::error_code problem;
+  fs::path whole = fs::absolute(path, problem);
+  if (fs::is_symlink(whole, problem) && !fs::exists(whole, problem))
+    whole = whole.parent_path() / fs::read_symlink(whole, problem);
+  return fs::weakly_canonical(whole, problem);
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  if (one.empty() || other.empty()) return false;
+  std::error_code ignored;
+  if (fs::is_other(fs::status(one, ignored))) return false;  // /dev/stdout
+  if (fs::equivalent(one, other, ignored)) return true;
+  const fs::path whole = whole_path(one);
+  return !whole.empty() && whole == whole_path(other);
+}
+
+// No file that a flag names is written over by another flag's, but for a state
+// and for weights, which are read before they are written.
+void check_places(const AdaptFlags& flags) {
+  const std::string none;
+  const auto file_of = [&](const std::string& path) -> const std::string& {
+    return path == "-" ? none : path;  // standard input, or output
+  };
+  const std::vector<Place> places = {
+      {"--input", file_of(flags.input.path)},
+      {"--model", flags.model},
+      {"--state-in", flags.state_in},
+      {"--source-images", flags.source_images},
+      {"--out", file_of(flags.out)},
+      {"--state-out", flags.state_out},
+      {"--export", flags.export_to},
+  };
+  const auto may_be = [&](const std::string& written, const std::string& read) {
+    return (written == "--state-out" && read == "--state-in") ||
+           (written == "--export" && read == "--model" &&
+            !brings_network(flags.model));  // weights alone are exported
+  };
+  constexpr size_t kFirstOutput = 4;
+  for (size_t i = kFirstOutput; i < places.size(); ++i)
+    for (size_t other = 0; other < i; ++other)
+      require(may_be(places[i].flag, places[other].flag) ||
+                  !is_same_file(places[i].path, places[other].path),
+              places[i].flag,
+              places[i].path + " is the file of " + places[other].flag);
+}
+
 void check_flags(const AdaptFlags& flags) {
   check_method_flags(flags.method);
+  check_places(flags);
   require_within("--size", flags.input.size, 0, kLargestSide);
   require_within("--shorter-side", flags.input.shorter_side, 0, kLargestSide);
   const int64_t side = side_of(flags.input);
@@ -314,7 +375,8 @@ void add_adapt(CLI::App& program) {
   add_method_flags(*command, flags->method);
   add_output_flags(*command, *flags);
   command->callback([command, flags] {
-    if (given_flags(*command).count("--size") == 0)
+    flags->method.given = given_flags(*command);
+    if (flags->method.given.count("--size") == 0)
       flags->input.default_size = stored_size(flags->model).value_or(0);
     run(*flags);
   });

@@ -141,6 +141,22 @@ TEST(Service, ARequestThatWaitedTooLongIsNotLearntFrom) {
             200);
 }
 
+// As above. Its turn comes after 2 s, its stream is ready after 3.
+TEST(Service, WaitingForTheStreamCountsAgainstTheTimeoutToo) {
+  ServiceOptions options;
+  const auto clock = std::make_shared<std::atomic<int64_t>>(0);
+  options.now = [clock] {
+    return std::chrono::steady_clock::time_point(
+        std::chrono::seconds((*clock)++));
+  };
+  SmallService small(small_model(), options);
+
+  expect_answer(small.infer(0, 1, numbered(0) + R"(,"timeout":2500000)"), 504,
+                "timeout: the request waited");
+  EXPECT_EQ(small.infer(0, 1, numbered(0) + R"(,"timeout":3500000)").status,
+            200);
+}
+
 TEST(Service, AnImageIsDecodedInItsStreamsTurn) {
   ServiceOptions options;
   const auto clock = std::make_shared<std::atomic<int64_t>>(0);

@@ -184,6 +184,23 @@ TEST(StreamTable, AStreamWhoseFirstRequestIsRefusedIsNotKnown) {
   EXPECT_EQ(table.size(), 0u);
 }
 
+TEST(StreamTable, ARequestBeginsWhenTheWorkBeforeItIsDone) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  StreamTable table = small_table(store);
+  const auto requests = small_requests({testing::kSmallWindow, 4}, 20);
+  table.infer("a", requests[0]);  // its update is due
+
+  EXPECT_THROW(
+      table.infer("a", requests[1], nullptr, [] { throw std::bad_alloc(); }),
+      std::bad_alloc);
+
+  const StreamStatus refused = table.list("", 1).at(0).status;
+  EXPECT_EQ(refused.updates, 1);
+  EXPECT_EQ(refused.next_seq, 1);
+  EXPECT_EQ(table.infer("a", requests[1]).result.next_seq, 2);
+}
+
 TEST(StreamTable, TooManyStreamsAreRefused) {
   const TempDir folder;
   const StateStore store(folder.path());

@@ -127,6 +127,7 @@ class Service {
   void infer(const CallPointer& call, const std::string& stream_in_path);
   std::string take_body(const CallPointer& call);
   void read_infer(const CallPointer& call, const std::string& stream_in_path);
+  void check_timeout(const Call& call) const;
   void run_infer(const CallPointer& call);
   void post_infer(const CallPointer& call);
   void finish_later(const ModelHandle& model, const std::string& stream);

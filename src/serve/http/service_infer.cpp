@@ -121,16 +121,23 @@ void Service::post_infer(const CallPointer& call) {
                        [this, call] { run_infer(call); });
 }
 
+// When the request's turn has come, and again when its stream is in memory and
+// has learnt what came before.
+void Service::check_timeout(const Call& call) const {
+  if (call.infer.timeout_us > 0 &&
+      options_.now() - call.arrival >
+          std::chrono::microseconds(call.infer.timeout_us))
+    throw RequestError(HttpStatus::kTimedOut, "timeout",
+                       "the request waited for longer, nothing was learnt");
+}
+
 void Service::run_infer(const CallPointer& call) {
   ServedModel& model = *call->model;
   InferRequest& request = call->infer;
   const auto begin = options_.now();
   ModelStatistics counts;
   try {
-    if (request.timeout_us > 0 &&
-        begin - call->arrival > std::chrono::microseconds(request.timeout_us))
-      throw RequestError(HttpStatus::kTimedOut, "timeout",
-                         "the request waited for longer, nothing was learnt");
+    check_timeout(*call);
     const at::Tensor images = make_image_batch(
         request.images, model.network().channels(), options_.limits);
     request.images.data = {};
@@ -141,7 +148,8 @@ void Service::run_infer(const CallPointer& call) {
     else
       inference = model.streams().infer(
           request.stream, {request.seq, request.adapt, request.reset, images},
-          [&] { return seconds(options_.now() - call->arrival); });
+          [&] { return seconds(options_.now() - call->arrival); },
+          [&] { check_timeout(*call); });
     const bool ends = request.sequence_end || (draining_ && options_.fleet);
     if (ends) park(model, request.stream, result);
     const auto end = options_.now();

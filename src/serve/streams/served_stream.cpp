@@ -92,8 +92,10 @@ void ServedStream::repeat(const std::vector<StreamRequest>& requests) {
   if (any) save();
 }
 
-InferResult ServedStream::infer(const StreamRequest& request) {
+InferResult ServedStream::infer(const StreamRequest& request,
+                                const Begin& begin) {
   finish();
+  if (begin) begin();
   if (request.seq && *request.seq < next_seq_)
     return stored_reply(*request.seq);
   if (!problem_.empty()) {  // answered, not counted

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,8 +96,10 @@ class ServedStream {
   // Throws StreamElsewhere where the stream was found to be taken over;
   // RequestError: kConflict for a request out of turn or one whose
   // answer is forgotten, kBadRequest for images of another size than before;
-  // and what the network throws. Nothing was learnt from the request then.
-  InferResult infer(const StreamRequest& request);
+  // and what the network throws. Nothing was learnt from the request then, nor
+  // where `begin` throws, which is called when the work before it is done.
+  using Begin = std::function<void()>;
+  InferResult infer(const StreamRequest& request, const Begin& begin = nullptr);
 
   // The network that predicts now; lives as long as the stream at the most.
   std::shared_ptr<const PublishedNetwork> published() const {

@@ -102,12 +102,13 @@ void StreamTable::note_status(Entry& entry) const {
 
 StreamTable::Inference StreamTable::infer(const std::string& name,
                                           const StreamRequest& request,
-                                          const Latency& latency) {
+                                          const Latency& latency,
+                                          const ServedStream::Begin& begin) {
   if (auto ahead = answer_ahead(name, request, latency))
     return {std::move(*ahead), /*has_work=*/true};
   Inference inference;
   use(name, /*create=*/true, [&](ServedStream& stream) {
-    inference.result = stream.infer(request);
+    inference.result = stream.infer(request, begin);
     inference.has_work = stream.has_work();
     if (latency) stream.watch().add_latency(latency());
   });

@@ -82,10 +82,12 @@ class StreamTable {
   // ServedStream::infer() of a stream that is known or new. Requests of one
   // stream must come one at a time, and not beside use(), park() or remove() of
   // that stream. Throws as use() does. `latency` is asked when the answer is
-  // there, for the stream's figures: seconds since the request came.
+  // there, for the stream's figures: seconds since the request came. `begin` is
+  // ServedStream::infer()'s, of requests that wait for the stream.
   using Latency = std::function<double()>;
   Inference infer(const std::string& name, const StreamRequest& request,
-                  const Latency& latency = nullptr);
+                  const Latency& latency = nullptr,
+                  const ServedStream::Begin& begin = nullptr);
 
   // Forgets a stream and removes its files. Throws RequestError(kNotFound).
   void remove(const std::string& name);

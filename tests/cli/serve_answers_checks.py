@@ -58,13 +58,23 @@ def with_room_prompt_streams_learn_what_strict_ones_do():
 
 def batched_streams_answer_as_they_do_alone():
     pixels, names = draw_images(40, 3), [f"s{i}" for i in range(12)]
-    with Server(*LEARNING, state="alone") as server:
+    running = [*LEARNING, "--method", "sotta"]  # the default method's streams are computed alone at first
+    with Server(*running, state="alone") as server:
         alone = logits_of(server.client(), "a", pixels, 1)
-    with Server(*LEARNING, "--batch-streams", state="batched") as server:
+    with Server(*running, "--batch-streams", state="batched") as server:
         together = at_once(server, names, lambda client, name: logits_of(client, name, pixels, 1))
     numbers = lambda answers: struct.unpack(f"<{10 * len(answers)}f", b"".join(answers))
     furthest = max(abs(a - b) for found in together for a, b in zip(numbers(found), numbers(alone)))
     assert furthest < 1e-2, f"--batch-streams: logits differ by {furthest}"  # rounding, through updates
+
+
+def batches_that_gain_nothing_are_warned_of():
+    for method, sentence in [("sotta", ""), ("bn_stats", "gains nothing, as bn_stats"),
+                             ("screened_sotta", "gains nothing at a stream's start, as screened_sotta")]:
+        server = Server("--batch-streams", "--method", method, state="warned")
+        server.process.terminate()
+        errors = server.process.communicate(timeout=120)[1]
+        assert sentence in errors and ("--batch-streams" in errors) == bool(sentence), f"{method}: {errors}"
 
 
 def noise_of_others_changes_no_bit():
@@ -93,6 +103,6 @@ def combinations_that_contradict_are_refused():
 
 
 for check in (prompt_answers_are_behind_and_count_what_they_skip, with_room_prompt_streams_learn_what_strict_ones_do,
-              batched_streams_answer_as_they_do_alone, noise_of_others_changes_no_bit,
+              batched_streams_answer_as_they_do_alone, batches_that_gain_nothing_are_warned_of, noise_of_others_changes_no_bit,
               combinations_that_contradict_are_refused):
     check()

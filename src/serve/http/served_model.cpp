@@ -50,6 +50,18 @@ bool gains_from_batches(const Adapter& adapter) {
 
 }  // namespace
 
+void ServedModel::warn_of_batches(const Adapter& adapter) const {
+  const std::string flag = settings_.name + ": --batch-streams ";
+  if (!gains_from_batches(adapter))
+    log(LogLevel::kWarning, flag + "gains nothing, as " + settings_.method +
+                                " by " + network().engine() +
+                                " computes each stream's images alone");
+  else if (adapter.prediction_stats().source != NormStats::Source::kRunning)
+    log(LogLevel::kWarning,
+        flag + "gains nothing at a stream's start, as " + settings_.method +
+            " predicts with the statistics of a request's own images there");
+}
+
 ServedModel::ServedModel(ModelSettings settings, const StreamStore& store)
     : settings_(std::move(settings)),
       identity_(identity_of(settings_)),
@@ -63,12 +75,7 @@ ServedModel::ServedModel(ModelSettings settings, const StreamStore& store)
           settings_.table) {
   // Says what is wrong before anybody asks.
   const auto adapter = make_adapter(settings_.method);
-  if (batch_ && !gains_from_batches(*adapter))
-    log(LogLevel::kWarning, settings_.name +
-                                ": --batch-streams gains nothing, "
-                                "as " +
-                                settings_.method + " by " + network().engine() +
-                                " computes each stream's images alone");
+  if (batch_) warn_of_batches(*adapter);
   if (settings_.table.max_behind == 0) return;
   require(PublishedNetwork::can_publish(*adapter), settings_.method,
           "expected a method that learns and predicts with running statistics "

@@ -80,6 +80,7 @@ class ServedModel {
  private:
   std::unique_ptr<ServedStream> open(std::unique_ptr<StreamStorage> storage);
   std::unique_ptr<Adapter> make_adapter(const std::string& method) const;
+  void warn_of_batches(const Adapter& adapter) const;
 
   const ModelSettings settings_;
   const std::string identity_;

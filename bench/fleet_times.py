@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures what a server and Redis spend on a stream, for bench/fleet_simulation.cpp.
 
-    python3 bench/fleet_times.py build/release/bin/sotta times.txt [WINDOWS [CALLS]]
+    python3 bench/fleet_times.py build/release/bin/sotta times.txt [WINDOWS [CALLS [METHOD]]]
 
-One server, one Redis on loopback, one stream after the other: single images in windows of 64, everything
-selected so that every update is a full one. Then the scripts of leases, CALLS (100,000) renewals among them,
+One server, one Redis on loopback, one stream after the other: single images in windows of 64, adapted by METHOD
+(sotta), everything selected so that every update is a full one. Then the scripts of leases, CALLS (100,000) renewals among them,
 by themselves. Writes lines "name number ...", seconds or bytes:
 answer, update (with what saving takes of the server), reload (time on a core that a request of a stream costs
 more which is not in memory), redis_claim, redis_load, redis_save, redis_renew (time of Redis on a core, INFO cpu,
@@ -73,17 +73,26 @@ def redis_state(redis, command):
             int(redis.info("stats", "total_net_input_bytes")) + int(redis.info("stats", "total_net_output_bytes")))
 
 
-def each_of(redis, name, batches, command="eval"):
-    """What one command of these costs Redis, in five parts of them: seconds on a core, bytes."""
+def each_of(redis, name, batches, done, command="eval"):
+    """What one command of these costs Redis, in five parts of them: seconds on a core, bytes. Each reply must be `done`."""
     lines, found = Lines(redis), []
     for part in range(5):
         before = redis_state(redis, command)
-        count = sum(len(lines.run(batch)) for batch in batches[part::5])
+        replies = [reply for batch in batches[part::5] for reply in lines.run(batch)]
+        count = len(replies)
+        refused = [reply for reply in replies if not done(reply)]
+        fleet.expect(not refused, f"{name}: {len(refused)} replies such as {refused[:1]}")
         found.append([(after - earlier) / count for after, earlier in zip(redis_state(redis, command), before)])
     cpu, commands, sent = zip(*found)
     print(f"{name}: {sum(map(len, batches))} calls, each {1e6 * sorted(cpu)[2]:.2f} us of Redis on a core ({1e6 * min(cpu):.2f} to "
           f"{1e6 * max(cpu):.2f}), {1e6 * sorted(commands)[2]:.2f} us by commandstats, {sent[0]:.0f} bytes")
     return cpu, sent
+
+
+def save_command(script_text, keys, claim, owner, number, snapshot):
+    """The first save of a number; with the third the first snapshot goes, and so on."""
+    goes = [number - 2] if number > 2 else []
+    return ("EVAL", script_text, len(keys), *keys, claim, 1, number, 600000, number, snapshot, 64, 0, owner, "content", *goes)
 
 
 def measure_redis(redis, snapshot_bytes, calls):
@@ -95,16 +104,17 @@ def measure_redis(redis, snapshot_bytes, calls):
 
     claim, save, renew = script("kClaimScript"), script("kSaveScript"), script("kRenewScript")
     few = 1000
-    claims = [[("EVAL", claim, 2, *keys(i, "lease", "stream"), owner, "http://127.0.0.1:8001", 600000, 1)] for i in range(few)]
-    saves = [[("EVAL", save, 3, *keys(i % 100, "lease", "stream", "snapshots"), owner, 1, i // 100 + 1, 600000, i // 100 + 1, bytes_of_one,
-               64, "", 16)] for i in range(few)]
+    claims = [[("EVAL", claim, 2, *keys(i, "lease", "stream"), owner, "http://127.0.0.1:8001", 600000, 1, f"claim {i}", "")]
+              for i in range(few)]
+    saves = [[save_command(save, keys(i % 100, "lease", "stream", "snapshots"), f"claim {i % 100}", owner, i // 100 + 1, bytes_of_one)]
+             for i in range(few)]
     loads = [[("HGET", *keys(i % 100, "snapshots"), few // 100)] for i in range(few)]
-    times["redis_claim"] = each_of(redis, "claim", claims)[0]
-    times["redis_save"] = each_of(redis, "save", saves)[0]
-    times["redis_load"] = each_of(redis, "load", loads, "hget")[0]
+    times["redis_claim"] = each_of(redis, "claim", claims, lambda reply: reply[:2] == [b"1", b"1"])[0]
+    times["redis_save"] = each_of(redis, "save", saves, lambda reply: reply == b"0")[0]
+    times["redis_load"] = each_of(redis, "load", loads, lambda reply: reply == bytes_of_one, "hget")[0]
     round_of_all = [("EVAL", renew, 2, *keys(i, "lease", "stream"), owner, 1, 600000) for i in range(few)]
     batches = [round_of_all[at:at + 256] for at in range(0, few, 256)]
-    times["redis_renew"], times["renew_bytes"] = each_of(redis, "renewal", batches * max(2, calls // few))
+    times["redis_renew"], times["renew_bytes"] = each_of(redis, "renewal", batches * max(2, calls // few), lambda reply: reply == b"1")
     return times
 
 
@@ -150,8 +160,8 @@ class Sender:
         return max(0, cpu_seconds(self.server) - before - 2 * alone) / (2 * rounds)
 
 
-def measure_servers(program, folder, redis, windows):
-    server = fleet.Server(program, folder, redis.port, "--max-resident", 1000, window=WINDOW)
+def measure_servers(program, folder, redis, windows, method):
+    server = fleet.Server(program, folder, redis.port, "--method", method, "--max-resident", 1000, window=WINDOW)
     fleet.wait_for(server.is_ready, 120, "the server")
     sender = Sender(server)
     for seq in range(WINDOW):  # the first of everything
@@ -169,19 +179,19 @@ def measure_servers(program, folder, redis, windows):
     newest = lines.run([("HGET", "sotta:{fashion/s0}:stream", "number")])[0]
     times["snapshot_bytes"] = [int(lines.run([("HSTRLEN", "sotta:{fashion/s0}:snapshots", newest)])[0])]
     server.kill()
-    server = fleet.Server(program, folder, redis.port, "--max-resident", 1, "--workers", 1, window=WINDOW)
+    server = fleet.Server(program, folder, redis.port, "--method", method, "--max-resident", 1, "--workers", 1, window=WINDOW)
     fleet.wait_for(server.is_ready, 120, "the server")
     times["reload"] = [Sender(server).reload_seconds()]
     server.kill()
     return times
 
 
-def main(program, out, windows, calls):
+def main(program, out, windows, calls, method):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         redis = fleet.Redis(folder / "redis")
         try:
-            times = measure_servers(program, folder, redis, windows)
+            times = measure_servers(program, folder, redis, windows, method)
             times.update(measure_redis(redis, times["snapshot_bytes"][0], calls))
         finally:
             redis.process.kill()
@@ -193,8 +203,8 @@ def main(program, out, windows, calls):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4, 5):
+    if len(sys.argv) not in (3, 4, 5, 6):
         sys.exit(__doc__)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     main(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 40,
-         int(sys.argv[4]) if len(sys.argv) > 4 else 100000)
+         int(sys.argv[4]) if len(sys.argv) > 4 else 100000, sys.argv[5] if len(sys.argv) > 5 else "sotta")

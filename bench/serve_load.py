@@ -34,7 +34,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests/cli"))
 from serve_client import MODEL, SIDE, Server, draw_images  # noqa: E402
 
 WINDOW = 64
-EVERYTHING = ["--set", "min_confidence=0"]
+EVERYTHING = ["--method", "sotta", "--set", "min_confidence=0"]  # as serve_windows.cpp
 
 
 @contextlib.contextmanager

@@ -23,6 +23,10 @@ load batch --seconds 0.5 --rounds 1
 load overload --seconds 2 --warm-up 0.5
 load idle --requests 100
 load streams --streams 60 --resident 8
+if command -v redis-server >/dev/null; then
+  python3 bench/fleet_times.py build/release/bin/sotta build/fleet_times.txt 1 1000
+  build/release/bin/fleet_simulation build/fleet_times.txt servers=2 streams=100 seconds=20
+fi
 build/release/bin/engine_lanes network=resnet8 windows=1 rounds=1 2:1 2
 if [ -x build/release/bin/engine_worker ]; then
   # PyTorch may not be there: it is left out then.

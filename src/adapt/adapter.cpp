@@ -287,7 +287,10 @@ void Adapter::restore(const Snapshot& snapshot) {
 }
 
 void Adapter::take_back(const Snapshot& before, bool keep_survivors) {
+  const int64_t height = height_, width = width_;
   load(without_history(before), keep_survivors);
+  height_ = height;  // of images that the stream has had, whatever is loaded
+  width_ = width;
 }
 
 bool Adapter::keeps_state() const {

@@ -141,8 +141,9 @@ Observation WindowMethod<Assessment>::observe(const at::Tensor& images,
                                               bool completes_window) {
   if (!completes_window || waiting_.defined()) {
     const at::Tensor logits = predict(images);
-    waiting_ = join_images(waiting_, images);
-    return observed(logits, classify(logits), Verdict::kPending);
+    const Prediction prediction = classify(logits);
+    waiting_ = join_images(waiting_, images);  // last: memory may run out
+    return observed(logits, prediction, Verdict::kPending);
   }
   const at::AutoGradMode with_gradients(true);
   Window window;

@@ -236,6 +236,17 @@ TEST(Guard, ARehearsalLeavesTheHistoryAlone) {
   EXPECT_NE(guarded.window().guard, "");
 }
 
+TEST(Guard, ARehearsalLeavesTheImagesSizeAlone) {
+  Guarded guarded(with_action("skip"));
+  guarded.window();  // no image waits, so that snapshots hold none
+  const int64_t height = guarded.adapter->image_height();
+  const Snapshot before = guarded.adapter->snapshot();
+  guarded.adapter->rehearse(at::rand({2, 3, 16, 16}));
+  guarded.adapter->take_back(before);
+  EXPECT_GT(height, 0);
+  EXPECT_EQ(guarded.adapter->image_height(), height);
+}
+
 // A call of three windows, of which the second goes wrong.
 TEST(Guard, LabelsOnlyTheSamplesOfTheWindowThatItTakesBack) {
   Guarded guarded(with_action("skip"));

@@ -187,14 +187,13 @@ TEST(LookScreen, RefusesASnapshotOfWhatCannotHaveComeAbout) {
   Snapshot snapshot;
   StateArchive into = StateArchive::into(snapshot);
   screen.exchange(into);
-  for (const char* name :
-       {"screen.looks", "screen.groups", "screen.foreign", "screen.answers",
-        "screen.unparted", "screen.information", "screen.drift"}) {
+  for (const char* name : {"screen.looks", "screen.groups", "screen.foreign",
+                           "screen.answers", "screen.unparted"}) {
     Snapshot damaged = snapshot;
     at::Tensor& tensor = damaged.tensors.at(name);
     tensor = tensor.clone();
     const bool is_word = tensor.scalar_type() == at::kLong;
-    if (is_word)  // as a double it is no number
+    if (is_word)
       tensor.fill_(std::numeric_limits<int64_t>::max());
     else
       tensor.flatten()[0] = std::numeric_limits<float>::infinity();
@@ -202,6 +201,27 @@ TEST(LookScreen, RefusesASnapshotOfWhatCannotHaveComeAbout) {
     LookScreen other = screen_of_halves();
     EXPECT_THROW(other.exchange(from), Error) << name;
   }
+}
+
+// Earlier versions kept such answers for as long as the groups stayed the same.
+TEST(LookScreen, ASnapshotWithAnswersThatAreNoNumbersGoesOnWithoutThem) {
+  LookScreen screen = screen_of_halves();
+  screen.judge(at::cat({halves(32, 1), noise(32, 2)}));
+  Snapshot snapshot;
+  StateArchive into = StateArchive::into(snapshot);
+  screen.exchange(into);
+  at::Tensor& drift = snapshot.tensors.at("screen.drift");
+  drift = at::full_like(drift, std::numeric_limits<int64_t>::max());  // NaN
+
+  LookScreen other = screen_of_halves();
+  StateArchive from = StateArchive::from(snapshot);
+  other.exchange(from);
+  from.commit();
+  for (uint64_t window = 0; window < 6; ++window)
+    other.judge(at::cat({halves(32, window), noise(32, 100 + window)}));
+
+  EXPECT_TRUE(other.active());
+  EXPECT_TRUE(std::isfinite(other.gate().drift));
 }
 
 TEST(LookScreen, RefusesASnapshotOfAnotherSize) {

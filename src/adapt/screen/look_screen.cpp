@@ -13,7 +13,6 @@
 
 #include "sotta/core/error.h"
 
-#include "adapt/bit_cast.h"
 #include "adapt/memory/images.h"
 #include "adapt/screen/look.h"
 
@@ -149,6 +148,8 @@ void LookScreen::ask_about(const LookGroups& groups) {
   const double information = std::log(b.information / a.information);
   const double drift = std::log(b.drift / a.drift);
   if (!std::isfinite(information) || !std::isfinite(drift)) return;
+  // Earlier versions kept answers that are no numbers.
+  if (!std::isfinite(information_) || !std::isfinite(drift_)) answers_ = 0;
   if (answers_ == 0) information_ = drift_ = 0;
   answers_ = std::min(answers_ + 1, kAnswers);
   const double share = 1 / static_cast<double>(answers_);
@@ -229,18 +230,13 @@ void LookScreen::check_stored(const StateArchive& archive) const {
     const auto value = archive.stored(name).item<int64_t>();
     return least <= value && value <= most;
   };
-  const auto is_number = [&](const char* name) {
-    return std::isfinite(
-        bit_cast<double>(archive.stored(name).item<int64_t>()));
-  };
   const auto are_numbers = [](const at::Tensor& values) {
     return at::isfinite(values).all().item<bool>();
   };
   bool fits = looks.defined() == images.defined() &&
               is_within("screen.foreign", -1, groups.defined() ? 1 : -1) &&
               is_within("screen.answers", 0, kAnswers) &&
-              is_within("screen.unparted", 0, kBetween) &&
-              is_number("screen.information") && is_number("screen.drift");
+              is_within("screen.unparted", 0, kBetween);
   if (looks.defined())
     fits = fits && looks.size(1) == length && looks.size(0) <= kLooks &&
            images.size(0) == std::min(looks.size(0), kImages) &&

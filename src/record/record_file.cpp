@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "sotta/core/error.h"
@@ -47,7 +48,17 @@ int64_t complete_length(const fs::path& file) {
   return 0;
 }
 
-// The beginning of a record, or the zeros that a power cut leaves in its place.
+bool is_record(const std::string& line) {
+  try {
+    parse_record(line, "");
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+// The beginning of a record, all of it but its line's end, or the zeros that a
+// power cut leaves in its place.
 bool is_cut_record(const fs::path& file, uintmax_t place) {
   static const std::string kBeginning = "{\"format\":";
   std::ifstream in(file, std::ios::binary);
@@ -55,7 +66,10 @@ bool is_cut_record(const fs::path& file, uintmax_t place) {
   const std::string rest((std::istreambuf_iterator<char>(in)), {});
   if (rest.find_first_not_of('\0') == std::string::npos) return !rest.empty();
   const size_t size = std::min(rest.size(), kBeginning.size());
-  return rest.compare(0, size, kBeginning, 0, size) == 0;
+  if (rest.compare(0, size, kBeginning, 0, size) != 0) return false;
+  if (rest.size() > size && (rest[size] < '0' || rest[size] > '9'))
+    return false;
+  return !nlohmann::json::accept(rest) || is_record(rest);
 }
 
 // Where half a line begins, which a crash may have left at the end. Other

@@ -142,12 +142,26 @@ TEST(RecordFile, KeepsWholeLinesAndNothingElse) {
   }
 }
 
+TEST(RecordFile, ARecordThatIsCutAnywhereGoes) {
+  const TempDir folder;
+  const std::string line = to_json(numbered(1)) + "\n";
+  for (size_t cut = 1; cut < line.size(); ++cut) {
+    const auto file = folder.write("runs.jsonl", line + line.substr(0, cut));
+    append_record(file, numbered(2));
+    EXPECT_EQ(testing::read_bytes(file), line + to_json(numbered(2)) + "\n");
+  }
+}
+
 // Their last line may have no end either.
 TEST(RecordFile, FilesOfOthersStayAsTheyAre) {
   const TempDir folder;
   for (const std::string& found :
        {std::string("my notes"), std::string("my notes\nand more"),
-        std::string("{\"my\":\"settings\"}"), std::string("\0\0\x08\1", 4)}) {
+        std::string("{\"my\":\"settings\"}"),
+        std::string("{\"format\":\"png\",\"dpi\":300}"),
+        std::string("{\"format\":\"png"),
+        std::string("{\"format\":2,\"my\":\"settings\"}"),
+        std::string("\0\0\x08\1", 4)}) {
     const auto file = folder.write("notes.txt", found);
     expect_error(ErrorKind::kBadFormat, "notes.txt: is no file of records",
                  [&] { append_record(file, numbered(1)); });

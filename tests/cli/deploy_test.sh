@@ -50,3 +50,38 @@ if command -v node >node.txt && [ -d "$modules/kubernetes-models" ]; then
 else
   echo 'not checked, as node or kubernetes-models is not there: deploy/kubernetes'
 fi
+
+# The fleet on loopback: a stream that one server makes is listed by all, and nothing is left running.
+if command -v redis-server >redis.txt && command -v haproxy >haproxy.txt; then
+  free_port() { python3 "$SOTTA_ROOT/tests/support/free_port.py" "$@"; }
+  export FIRST_PORT REDIS_PORT PROMETHEUS_PORT
+  FIRST_PORT=$(free_port 4) REDIS_PORT=$(free_port) PROMETHEUS_PORT=$(free_port)
+  "$deploy/fleet.sh" "$SOTTA_BIN" >fleet.txt 2>&1 </dev/null &
+  fleet=$!
+  trap 'kill $fleet; wait $fleet; cd / && rm -rf "$scratch"' EXIT
+  for port in $FIRST_PORT $((FIRST_PORT + 1)) $((FIRST_PORT + 2)) $((FIRST_PORT + 3)); do
+    for ((i = 0; i < 600; ++i)); do
+      ! curl -sf -o ready.txt "http://127.0.0.1:$port/v2/health/ready" || break
+      sleep 0.1
+    done
+  done
+  run curl -sfS -X PUT -d '{}' "http://127.0.0.1:$FIRST_PORT/v2/models/fashion/streams/camera-7"
+  expect_code 0
+  for server in 0 1 2 3; do
+    run sotta streams list --server "http://127.0.0.1:$((FIRST_PORT + server))"
+    expect_code 0
+    expect_output camera-7
+  done
+  kill $fleet
+  code=0
+  wait $fleet || code=$?
+  trap 'cd / && rm -rf "$scratch"' EXIT
+  last_command="deploy/fleet.sh, ended by SIGTERM" last_code=$code
+  expect_code 0
+  for port in $FIRST_PORT $((FIRST_PORT + 1)) $((FIRST_PORT + 2)) $((FIRST_PORT + 3)) $REDIS_PORT; do
+    run curl -s "http://127.0.0.1:$port"
+    expect_code 7  # nobody listens
+  done
+else
+  echo 'not run, as Redis or HAProxy is not there: deploy/fleet.sh'
+fi

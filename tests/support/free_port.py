@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Ports of loopback for servers that must know theirs before they listen. Run as a program, it prints one."""
+"""Ports of loopback for servers that must know theirs before they listen. Run as a program, it prints the first of
+as many in a row as its argument says (1)."""
 import random
 import socket
+import sys
 
 # Below those that systems give to outgoing connections (32768 and up on Linux), or a connection of
 # another test may take the port first; and 10,000 more is a port as well, which a node of a Redis
@@ -10,20 +12,24 @@ FIRST, LAST = 15000, 30000
 given = set()  # who got one may not listen yet
 
 
-def free_port():
-    """One that nobody listens on."""
+def is_free(port):
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def free_port(in_a_row=1):
+    """One that nobody listens on; the first of several in a row."""
     while True:
-        port = random.SystemRandom().randint(FIRST, LAST)
-        if port in given:
-            continue
-        with socket.socket() as one:
-            try:
-                one.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        given.add(port)
-        return port
+        first = random.SystemRandom().randint(FIRST, LAST)
+        row = range(first, first + in_a_row)
+        if given.isdisjoint(row) and all(map(is_free, row)):
+            given.update(row)
+            return first
 
 
 if __name__ == "__main__":
-    print(free_port())
+    print(free_port(*map(int, sys.argv[1:])))

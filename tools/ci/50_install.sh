@@ -14,3 +14,9 @@ cmake -S tests/consumer -B "$consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release \
 cmake --build "$consumer" -j "${JOBS:-$(nproc)}"
 "$consumer/consumer"
 "$consumer/classify" models/fashion_resnet8.safetensors
+
+# And the Python package, by pip, with what is built already.
+venv=$PWD/build/install_venv
+/usr/bin/python3 -m venv --clear --system-site-packages "$venv"
+SOTTA_BUILD=$PWD/build/release "$venv/bin/python" -m pip install -q --no-build-isolation --no-index --no-deps .
+(cd "$venv" && bin/python -c 'import sotta; print(sotta.__file__, sotta.methods())')

@@ -3,7 +3,8 @@
 usage: check_docs.py ROOT
 
 Checks, in every tracked Markdown file: relative links lead to a file, their
-anchors to a heading, and every `make TARGET` names a target of the Makefile. The
+anchors to a heading, every `make TARGET` names a target of the Makefile, and every
+`sotta/MODULE/HEADER.h`, in comments of C++ too, a header that is installed. The
 README's C++ stands word for word in tests/consumer/ or examples/, which CI builds and
 runs.
 """
@@ -35,6 +36,12 @@ def broken_links(file, text):
             yield f"{link} names no heading"
 
 
+def missing_headers(root, text):
+    for name in sorted(set(re.findall(r"\bsotta/\w+/\w+\.h\b", text))):
+        if not (root / "include" / name).exists():
+            yield f"there is no include/{name}"
+
+
 def untested_code(root, text):
     compiled = "".join(file.read_text() for folder in ("tests/consumer", "examples")
                        for file in (root / folder).glob("*.cpp"))
@@ -45,12 +52,14 @@ def untested_code(root, text):
 
 def main(root):
     targets = set(re.findall(r"^([a-z]+):", (root / "Makefile").read_text(), re.M))
-    listed = subprocess.run(["git", "-C", root, "ls-files", "*.md"], check=True, capture_output=True, text=True)
+    listed = subprocess.run(["git", "-C", root, "ls-files", "*.md", "*.h", "*.cpp"], check=True, capture_output=True, text=True)
     problems = 0
     for name in listed.stdout.splitlines():
         text = (root / name).read_text()
-        found = list(broken_links(root / name, text))
-        found += [f"there is no `make {target}`" for target in re.findall(r"`make ([a-z]+)", text) if target not in targets]
+        found = list(missing_headers(root, text))
+        if name.endswith(".md"):
+            found += broken_links(root / name, text)
+            found += [f"there is no `make {target}`" for target in re.findall(r"`make ([a-z]+)", text) if target not in targets]
         if name == "README.md":
             found += untested_code(root, text)
         for problem in found:

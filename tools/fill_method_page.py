@@ -289,7 +289,7 @@ def goals(groups, small, users):
     if found:
         stream, scenario, corruption, by = min(found, key=lambda each: each[3])
         rows.append(["Streams of users: every run less Source, at least -1",
-                     f"{by:+.1f} ({corruption}, {SCENARIOS[scenario]}, {stream}; {sum(each[3] < -1 for each in found)} of"
+                     f"{by:+.1f} ({corruption}, {SCENARIOS[scenario]}, {stream}; {sum(round(each[3], 1) < -1 for each in found)} of"
                      f" {len(found)} runs below -1)", "yes" if round(by, 1) >= -1 else "no"])
     return table(["asked for", "found", "met"], rows)
 

@@ -20,7 +20,7 @@ namespace sotta {
 // this process, with this process's rights: the code can use all memory and
 // processor time, and LibTorch has operators that read and write files. Load
 // only what you would run. The archive is checked before LibTorch sees it
-// (sotta/data/torchscript_archive.h), so that damage to files is an Error. But
+// (data/torch/torchscript_archive.h), so that damage to files is an Error. But
 // LibTorch's compiler and operators trust the code, and there is code that they
 // crash on. A program that must survive any file tries it in another process
 // first, as the command `sotta` does (apps/sotta/network_probe.h).
@@ -33,7 +33,7 @@ namespace sotta {
 // TorchScript or damaged, kUnsupported naming what about the network does not
 // fit. forward() throws Error(kUnsupported) with LibTorch's reason if the
 // network cannot be run on the images; memory that runs out is LibTorch's own
-// exception, see sotta/nn/out_of_memory.h.
+// exception, see gpu/out_of_memory.h.
 std::unique_ptr<Classifier> load_torchscript(const std::filesystem::path& file,
                                              const LoadOptions& options);
 

@@ -12,9 +12,9 @@ enum class Verdict {
   kClassBalance,   // the memory has enough of its class
   kUnreliable,     // its entropy is above the margin
   kRedundant,      // too like what was adapted on before
-  kForeign,        // the screen in front of the method flagged it
-  kGuard,          // was adapted on, but a guard took the update back
-  kNotFinite,      // its logits, or others of its window, are no numbers
+  kForeign,    // a screen, the method's own or one in front of it, flagged it
+  kGuard,      // was adapted on, but a guard took the update back
+  kNotFinite,  // its logits, or others of its window, are no numbers
 };
 
 constexpr int kVerdicts = static_cast<int>(Verdict::kNotFinite) + 1;

@@ -41,8 +41,8 @@ struct LookScreenOptions {
 // as the groups stay the same; the first have to be clearer than later ones. No
 // gap, or no clear answer: nothing is foreign.
 //
-// Costs a forward pass of at most 64 images for every 128 samples, and keeps
-// the looks of 256 samples and the images of 128.
+// Costs a forward pass of at most 64 images for every 128 samples (for every 64
+// of the first 256), and keeps the looks of 256 samples and the images of 128.
 class LookScreen {
  public:
   LookScreen(std::shared_ptr<const Executor> executor,

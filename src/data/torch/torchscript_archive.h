@@ -22,7 +22,7 @@ namespace sotta {
 // formed and name nothing but tensors, plain values and the archive's own
 // classes, and that every tensor lies within its storage. It does not make a
 // TorchScript file harmless: the code in it is a program, see
-// sotta/models/torchscript.h.
+// models/torchscript.h.
 //
 // Throws Error(kBadFormat) for damage, Error(kUnsupported) for what no network
 // needs, Error(kNotFound) if there is no file.

@@ -178,6 +178,41 @@ TEST(ScreenedSotta, LearnsFromEveryWindowWhereNothingIsForeign) {
     EXPECT_TRUE(adapter->step(halves(64, i)).updates.at(0).applied) << i;
 }
 
+// Every second image is noise; the first 64 are looked at before they are
+// parted.
+TEST(ScreenedSotta, TellsForeignImagesInWindowsOfOne) {
+  ScreenedSottaOptions options = simple();
+  options.screen = true;
+  options.warm_start = false;
+  const auto adapter =
+      make(options, std::make_shared<testing::HalvesClassifier>(), 1);
+  for (uint64_t i = 0; i < 160; ++i) {
+    const bool foreign = i % 2 == 1;
+    const auto result =
+        adapter->step(foreign ? noise(1, 1000 + i) : halves(1, i));
+    if (i < 64) continue;
+    EXPECT_EQ(result.verdicts[0],
+              foreign ? Verdict::kForeign : Verdict::kAdmitted)
+        << i;
+    EXPECT_EQ(result.updates.at(0).applied, !foreign) << i;
+  }
+}
+
+// The statistics of one image count for a seventeenth of the first averages.
+TEST(ScreenedSotta, AveragesStatisticsInWindowsOfOne) {
+  const auto adapter = make(simple(), golden_network(), 1);
+  const at::Tensor image = golden_stream().slice(0, 0, 1);
+  const ForwardResult pass = adapter->model().forward(
+      image, adapter->model().source(), NormStats::blended(1.0 / 17));
+  EXPECT_TRUE(same(adapter->step(image).logits, pass.logits));
+  EXPECT_TRUE(same(adapter->state().running_var, pass.batch_var));
+  for (int64_t i = 1; i < kWindow; ++i) {
+    EXPECT_EQ(adapter->updates(), 0);
+    adapter->step(golden_stream().slice(0, i, i + 1));
+  }
+  EXPECT_EQ(adapter->updates(), 1);  // the memory is full
+}
+
 // A white image gives no numbers, and with it all that is normalised with its
 // statistics.
 struct AfraidOfWhite : engine::WrappedClassifier {

@@ -65,7 +65,12 @@ if command -v redis-server >redis.txt && command -v haproxy >haproxy.txt; then
       sleep 0.1
     done
   done
-  run curl -sfS -X PUT -d '{}' "http://127.0.0.1:$FIRST_PORT/v2/models/fashion/streams/camera-7"
+  # HAProxy asks the servers by itself, and has a 503 of its own until then.
+  for ((i = 0; i < 600; ++i)); do
+    run curl -s --fail-with-body -X PUT -d '{}' "http://127.0.0.1:$FIRST_PORT/v2/models/fashion/streams/camera-7"
+    [ "$last_code" != 0 ] || break
+    sleep 0.1
+  done
   expect_code 0
   for server in 0 1 2 3; do
     run sotta streams list --server "http://127.0.0.1:$((FIRST_PORT + server))"

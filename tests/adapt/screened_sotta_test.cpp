@@ -146,6 +146,36 @@ TEST(ScreenedSotta, LooksAtEachImageAloneOnceTheMemoryHasTakenOver) {
             NormStats::Source::kRunning);
 }
 
+// An attacker's images in the same call must not move others' predictions.
+TEST(ScreenedSotta, LooksAtEachImageAloneAfterTheFirstAndAveragesOn) {
+  ScreenedSottaOptions options = simple();
+  options.memory_capacity = 1000;
+  options.warm_own = kWindow;
+  const auto adapter = make(options);
+  adapter->step(window(0));
+  const ForwardResult alone = adapter->model().forward(
+      window(1), adapter->state(), NormStats::running());
+  const ForwardResult averaged = adapter->model().forward(
+      window(1), adapter->state(), NormStats::blended(1.0 / 3));
+
+  EXPECT_EQ(adapter->method().prediction_stats().source,
+            NormStats::Source::kRunning);
+  EXPECT_TRUE(same(adapter->step(window(1)).logits, alone.logits));
+  EXPECT_TRUE(same(adapter->state().running_mean, averaged.batch_mean));
+  EXPECT_TRUE(same(adapter->state().running_var, averaged.batch_var));
+}
+
+TEST(ScreenedSotta, MayAverageAllImagesStatisticsIntoTheirPredictions) {
+  ScreenedSottaOptions options = simple();
+  options.memory_capacity = 1000;
+  options.warm_own = -1;
+  const auto adapter = make(options);
+  for (int64_t i = 0; i < 20; ++i)
+    adapter->step(window(0));
+  EXPECT_EQ(adapter->method().prediction_stats().source,
+            NormStats::Source::kBlended);
+}
+
 // Half of each window is noise: every second one completes 64 of its own.
 TEST(ScreenedSotta, LearnsOncePerWindowOfImagesThatAreNotForeign) {
   ScreenedSottaOptions options = simple();

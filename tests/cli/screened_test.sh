@@ -38,7 +38,19 @@ a, b = map(json.loads, open('off/records.jsonl'))
 assert a['accuracy'] == b['accuracy'] and a['series'] == b['series'], (a['accuracy'], b['accuracy'])
 PYTHON
 
-for wrong in screen_gap=0 screen_familiarity=2 screen_drift=-1 warm_prior=-1 warm_updates=-1; do
+# What an attacker sends beside an image moves its prediction only where its statistics are in it.
+run sotta bench --dataset fashion-mnist --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --limit 256 \
+  --corruption contrast --scenario attack --seeds 0 --out attacked \
+  --variant 'own: screened_sotta warm_own=-1' --method sotta,screened_sotta
+expect_code 0
+python3 - <<'PYTHON' || give_up 'expected an attack that reaches little'
+import json
+accuracy = {(r['method'], r['variant']): r['accuracy'] for r in map(json.loads, open('attacked/records.jsonl'))}
+screened = accuracy['screened_sotta', '']
+assert screened > accuracy['sotta', ''] + 5 and screened > accuracy['screened_sotta', 'own'] + 10, accuracy
+PYTHON
+
+for wrong in screen_gap=0 screen_familiarity=2 screen_drift=-1 warm_own=-2 warm_own=257 warm_prior=-1 warm_updates=-1; do
   run sotta bench --dataset fashion-mnist --model "$SOTTA_ROOT/models/fashion_resnet8.safetensors" --limit 64 \
     --corruption contrast --scenario noise --seeds 0 --out wrong --method screened_sotta --set "$wrong"
   expect_code 2

@@ -80,7 +80,7 @@ class Sotta : public MemoryMethod {
   }
 
   at::Tensor predict(const at::Tensor& images) const override {
-    if (!averages()) return MemoryMethod::predict(images);
+    if (!uses_own()) return MemoryMethod::predict(images);
     return predict_averaged(images, screen_ ? screen_->is_foreign(images)
                                             : none_foreign(images))
         .answer.logits;
@@ -99,8 +99,9 @@ class Sotta : public MemoryMethod {
     }
     const std::vector<bool> foreign =
         screen ? are_foreign(screening.scores) : none_foreign(images);
-    const Averaged seen = averages() ? predict_averaged(images, foreign)
-                                     : Averaged(answer(images));
+    Averaged seen = uses_own() ? predict_averaged(images, foreign)
+                               : Averaged(answer(images));
+    if (averages() && !uses_own()) measure_averages(images, foreign, seen);
     // Nothing has changed before: memory may run out in any of these passes.
     std::vector<Verdict> verdicts =
         memory_.offer(images, seen.prediction, foreign, keep);
@@ -143,9 +144,9 @@ class Sotta : public MemoryMethod {
     memory_.exchange(archive, device());
   }
 
-  // While it averages a sample's logits depend on the rest of the call.
+  // At first a sample's logits depend on the rest of the call.
   NormStats prediction_stats() const override {
-    return averages() ? NormStats::blended(share_of(options_.memory_capacity))
+    return uses_own() ? NormStats::blended(share_of(options_.memory_capacity))
                       : NormStats::running();
   }
 
@@ -259,6 +260,9 @@ class Sotta : public MemoryMethod {
            static_cast<double>(options_.warm_updates);
   }
   bool averages() const { return memory_share() < 1; }
+  bool uses_own() const {
+    return averages() && (options_.warm_own < 0 || seen_ < options_.warm_own);
+  }
 
   // Of images that are not foreign: with averages over the prior and all that
   // came, these images included.
@@ -282,6 +286,22 @@ class Sotta : public MemoryMethod {
     ForwardResult averages;  // of our images, if there are any
     int64_t ours = 0;
   };
+
+  // What was predicted without the images' own statistics gets them here, of
+  // those of ours that give numbers.
+  void measure_averages(const at::Tensor& images,
+                        const std::vector<bool>& foreign,
+                        Averaged& seen) const {
+    const at::NoGradGuard no_gradients;
+    std::vector<int64_t> ours;
+    for (size_t i = 0; i < foreign.size(); ++i)
+      if (!foreign[i] && is_finite(seen.prediction, static_cast<int64_t>(i)))
+        ours.push_back(static_cast<int64_t>(i));
+    if (ours.empty()) return;
+    const at::Tensor at_ours = executor().to_device(at::tensor(ours));
+    seen.averages = average(images.index_select(0, at_ours));
+    seen.ours = static_cast<int64_t>(ours.size());
+  }
 
   // One image that gives no numbers spoils the statistics of all: then each is
   // looked at by itself, and none enters the averages.
@@ -417,6 +437,7 @@ void validate(const ScreenedSottaOptions& options) {
   require_positive("screen_gap", options.screen_gap);
   require_within("screen_familiarity", options.screen_familiarity, 0, 1);
   require_positive("screen_drift", options.screen_drift);
+  require_within("warm_own", options.warm_own, -1, 256);
   require_not_negative("warm_prior", options.warm_prior);
   require_within("warm_updates", options.warm_updates, 0, 1 << 20);
 }

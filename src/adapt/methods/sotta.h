@@ -88,8 +88,15 @@ struct ScreenedSottaOptions : SottaOptions {
   bool screen_pace = true;
 
   // Until the memory is full for the first time, predict with the averages of
-  // all that came, the window included, and learn nothing?
+  // all that came, and learn nothing?
   bool warm_start = true;
+
+  // So many samples of a stream, 256 at the most, are predicted with their
+  // call's statistics in these averages, and those after them with what came
+  // before: an image's prediction must not depend on images beside it, which
+  // somebody may have made for that. -1: all, until the memory alone gives the
+  // statistics.
+  int64_t warm_own = 64;
 
   // As many samples as the shipped averages count for among them.
   double warm_prior = 16;
@@ -111,6 +118,8 @@ struct ScreenedSottaOptions : SottaOptions {
     v("screen_pace", screen_pace,
       "learn once per window of images that are not foreign");
     v("warm_start", warm_start, "average statistics until the memory is full");
+    v("warm_own", warm_own,
+      "samples predicted with their own statistics in them, -1 for all");
     v("warm_prior", warm_prior, "samples the shipped averages count for");
     v("warm_updates", warm_updates,
       "updates until the memory alone gives the statistics");

@@ -32,6 +32,8 @@ bool can_inflate() {
 TEST(InflateBody, GivesWhatTheClientCompressed) {
   if (!can_inflate()) GTEST_SKIP() << "no zlib in this build";
   EXPECT_EQ(inflate_body(kGzip, "gzip", 24), kPlain);
+  EXPECT_EQ(inflate_body(kGzip, "GZip", 24), kPlain);
+  EXPECT_EQ(inflate_body(kGzip, "x-gzip", 24), kPlain);
   EXPECT_EQ(inflate_body(kZlib, "deflate", 24), kPlain);
   EXPECT_EQ(inflate_body("as it is", "", 1), "as it is");
   EXPECT_EQ(inflate_body("as it is", "identity", 1), "as it is");

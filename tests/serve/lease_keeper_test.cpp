@@ -1,7 +1,10 @@
 #include "serve/fleet/lease_keeper.h"
 
+#include <atomic>
+#include <chrono>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +36,26 @@ TEST_F(LeaseKeeperTest, AStreamThatWasLostWhileItWasIdleIsHeldNoMore) {
 
   EXPECT_FALSE(one.holds("m", "s"));
   EXPECT_TRUE(other.holds("m", "s"));
+}
+
+// It tries again five times a second, and renews each time.
+TEST_F(LeaseKeeperTest, SaysOnceThatRedisIsAway) {
+  std::atomic<int> said{0};
+  set_log_sink([&](LogLevel, const std::string& text) {
+    said += text.find("cannot be reached") != std::string::npos;
+  });
+  {
+    FleetOptions fleet = options("http://one:1");
+    fleet.lease_ms = 90;
+    const RedisStore one(fleet);
+    const auto held = one.open("m", "s");
+    held->claim(true);
+    redis->kill();
+    EXPECT_TRUE(comes_true([&] { return said > 0; }));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    EXPECT_LE(said, 2);
+  }
+  set_log_sink({});
 }
 
 class LeaseKeeperAddress : public LeaseKeeperTest {

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "sotta/data/safetensors.h"
@@ -217,6 +218,15 @@ TEST(Service, AStateMovesToAnotherServer) {
               binary_of(one.infer(30, 10, numbered(3))));
   expect_answer(two.send("PUT", "/v2/models/m/streams/c/state", "other"), 400,
                 "state: expected");
+
+  StreamState with_more = to_stream_state(
+      parse_safetensors(reinterpret_cast<const std::byte*>(state.body.data()),
+                        state.body.size(), "state"),
+      "state");
+  with_more.adapter.tensors["more"] = at::zeros({1});
+  expect_answer(two.send("PUT", "/v2/models/m/streams/c/state",
+                         safetensors_bytes(to_tensor_file(with_more), "")),
+                400, "snapshot: expected");
 }
 
 TEST(Service, StreamsOutliveTheServer) {

@@ -50,6 +50,17 @@ TEST(EscapeName, ComesBackAndNothingElseDoes) {
     EXPECT_FALSE(unescape_name(wrong).has_value()) << wrong;
 }
 
+TEST(StreamFolder, CountsFromNoNumberThatCannotHaveComeAbout) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  folder.save(state_of(10));
+  root.write("s/9223372036854775807.safetensors", "x");
+  root.write("s/9223372036854775807.damaged", "x");
+
+  EXPECT_EQ(folder.save(state_of(20)), 2);
+  EXPECT_EQ(folder.load()->state.next_seq, 20);
+}
+
 TEST(StreamFolder, KeepsTheNewestTwo) {
   const TempDir root;
   StreamFolder folder(root / "s");
@@ -316,6 +327,8 @@ TEST(StateStore, ListsTheStreamsOfAModelByName) {
 
   EXPECT_EQ(store.streams("m"), (std::vector<std::string>{"../a", "b", "c/d"}));
   EXPECT_TRUE(store.streams("other").empty());
+  root.write("state/streams/m/note", "of somebody else");
+  EXPECT_EQ(store.streams("m").size(), 3U);
   EXPECT_FALSE(std::filesystem::exists(root / "state/streams/a"));
 }
 

@@ -314,6 +314,31 @@ TEST(StreamTable, AStreamThatCannotBeOpenedIsOneThatCanBeTriedAgain) {
   EXPECT_EQ(table.resident(), 0u);
 }
 
+TEST(StreamTable, AStreamOfAnotherMethodIsInTroubleOnceSomebodyAsksForIt) {
+  const TempDir folder;
+  const StateStore store(folder.path());
+  {
+    StreamTable table = small_table(store);
+    table.infer("a", small_requests({4}, 4)[0]);
+    table.save_all();
+  }
+  StreamTable table(store, "m",
+                    [](std::unique_ptr<StreamStorage> storage) {
+                      ServedStreamOptions options;
+                      options.identity = "another";
+                      return std::make_unique<ServedStream>(
+                          small_adapter("sotta"), std::move(storage), options);
+                    },
+                    {});
+
+  expect_refusal(HttpStatus::kConflict, "another model",
+                 [&] { touch(table, "a"); });
+
+  EXPECT_NE(table.list("", 1).at(0).status.unloadable.find("another model"),
+            std::string::npos);
+  EXPECT_EQ(table.census().in_trouble, 1);
+}
+
 TEST(StreamTable, AStreamThatCannotBeLoadedCanBeReplaced) {
   const TempDir folder;
   const StateStore store(folder.path());

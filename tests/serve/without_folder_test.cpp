@@ -12,6 +12,10 @@ TEST(WithoutFolder, LeavesTheNameOfAFileAndOtherSentencesAsTheyAre) {
             "a: cannot be written: 1/2 is there");
   EXPECT_EQ(without_folder("images: 3/4 are wrong"), "images: 3/4 are wrong");
   EXPECT_EQ(without_folder("a/b"), "a/b");
+  EXPECT_EQ(without_folder("images: no such thing as a://b: c"),
+            "images: no such thing as a://b: c");
+  EXPECT_EQ(without_folder("redis://127.0.0.1:6379/0: cannot be reached"),
+            "the store of streams: cannot be reached");
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ void LeaseKeeper::work() {
     lock.unlock();
     if (client_.is_away()) {
       probe();
-      next = Clock::now();  // others may have waited for the leases to lapse
+      // Others may have waited for the leases to lapse.
+      if (!client_.is_away()) next = Clock::now();
     }
     if (!releases.empty()) release(releases);
     if (Clock::now() >= next) {
@@ -169,7 +170,9 @@ void LeaseKeeper::unregister() {
   }
 }
 
+// Says why it cannot once for as long as Redis is away for that reason.
 void LeaseKeeper::renew(const Leases& leases) {
+  const std::string before = client_.problem();
   for (size_t begin = 0; begin < leases.size(); begin += kBatch) {
     const size_t end = std::min(leases.size(), begin + kBatch);
     std::vector<RedisCommand> commands;
@@ -194,7 +197,8 @@ void LeaseKeeper::renew(const Leases& leases) {
           }
         }
     } catch (const std::exception& error) {
-      log(LogLevel::kWarning, first_line(error));
+      if (before.empty() || client_.problem() != before)
+        log(LogLevel::kWarning, first_line(error));
       return;
     }
   }

@@ -10,6 +10,7 @@
 
 #include "serve/fleet/lease_scripts.h"
 #include "serve/streams/state_store.h"
+#include "serve/streams/without_folder.h"
 
 namespace sotta {
 namespace {
@@ -105,7 +106,8 @@ ClaimReply RedisStorage::ask_for_lease(bool create, const std::string& claim) {
     require_kind(RedisReply::Kind::kList, reply);
   } catch (const Error& error) {
     if (context_->client.is_away()) refuse_as_away();
-    throw RequestError(HttpStatus::kUnavailable, first_line(error));
+    throw RequestError(HttpStatus::kUnavailable,
+                       without_folder(first_line(error)));
   }
   ClaimReply claimed;
   const auto& list = reply.list;

@@ -102,12 +102,22 @@ StreamWork find_work(const std::string& method, const std::string& command,
   return nullptr;
 }
 
+// What does not fit the adapter is the client's to mend.
+void replace_state(ServedStream& stream, const StreamState& state) {
+  try {
+    stream.replace_state(state);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kBadFormat) throw;
+    throw RequestError(HttpStatus::kBadRequest, first_line(error));
+  }
+}
+
 // PUT of a stream or of its state, which may make it.
 StreamWork find_creation(const std::string& command, const std::string& name,
                          const std::string& body) {
   if (command == "state")
     return [name, body](ServedStream& stream) {
-      stream.replace_state(parse_state(body));
+      replace_state(stream, parse_state(body));
       return json(stream_document(name, stream.status()));
     };
   const Json options = options_in(body);

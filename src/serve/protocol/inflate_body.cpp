@@ -8,8 +8,15 @@
 namespace sotta {
 namespace {
 
-bool is_plain(const std::string& encoding) {
-  return encoding.empty() || encoding == "identity";
+// Content codings are spelt in either case.
+std::string coding_of(std::string encoding) {
+  for (char& letter : encoding)
+    if (letter >= 'A' && letter <= 'Z') letter += 'a' - 'A';
+  return encoding == "x-gzip" ? "gzip" : encoding;
+}
+
+bool is_plain(const std::string& coding) {
+  return coding.empty() || coding == "identity";
 }
 
 std::string unpack(const Deflated& input, size_t most) {
@@ -25,8 +32,9 @@ std::string unpack(const Deflated& input, size_t most) {
 }  // namespace
 
 void check_encoding(const std::string& encoding, bool may_be_compressed) {
-  if (is_plain(encoding)) return;
-  const bool known = encoding == "gzip" || encoding == "deflate";
+  const std::string coding = coding_of(encoding);
+  if (is_plain(coding)) return;
+  const bool known = coding == "gzip" || coding == "deflate";
   if (!known || !may_be_compressed)
     throw RequestError(HttpStatus::kUnsupportedMedia, "Content-Encoding",
                        may_be_compressed
@@ -37,10 +45,11 @@ void check_encoding(const std::string& encoding, bool may_be_compressed) {
 std::string inflate_body(std::string body, const std::string& encoding,
                          int64_t limit) {
   check_encoding(encoding, true);
-  if (is_plain(encoding)) return body;
+  const std::string coding = coding_of(encoding);
+  if (is_plain(coding)) return body;
   const std::string subject = "request";
   const Deflated input{
-      encoding == "gzip" ? DeflateFormat::kGzip : DeflateFormat::kZlib,
+      coding == "gzip" ? DeflateFormat::kGzip : DeflateFormat::kZlib,
       reinterpret_cast<const std::byte*>(body.data()), body.size(), subject};
   std::string plain = unpack(input, static_cast<size_t>(limit) + 1);
   if (static_cast<int64_t>(plain.size()) > limit)

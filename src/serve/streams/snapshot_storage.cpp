@@ -55,7 +55,7 @@ std::vector<SnapshotEntry> snapshots_among(
   for (const std::string& name : names) {
     int64_t number = 0;
     std::from_chars(name.data(), name.data() + name.size(), number);
-    if (number <= 0) continue;
+    if (number <= 0 || number > kHighestSnapshot) continue;
     for (const SnapshotEntry& entry :
          {SnapshotEntry{number, false}, SnapshotEntry{number, true},
           SnapshotEntry{number, false, true}})

@@ -35,6 +35,10 @@ std::vector<SnapshotEntry> add_snapshot(const SnapshotEntry& added,
 // What a snapshot's name has behind its number: "", "-kept" or "-left".
 const char* ending_of(const SnapshotEntry& entry);
 
+// More than any stream can have saved: a file with such a number is no
+// snapshot.
+constexpr int64_t kHighestSnapshot = 1'000'000'000'000'000;
+
 // The snapshots of these names, which begin with their numbers; `name_of` says
 // how one is named. Others are left out.
 std::vector<SnapshotEntry> snapshots_among(

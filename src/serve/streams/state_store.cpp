@@ -40,12 +40,13 @@ std::string file_name(int64_t number, const std::string& ending) {
   return std::string(zeros, '0') + digits + ending;
 }
 
-// The number of a file of this ending; 0 if it is another one.
+// The number of a file of this ending; 0 if it is another one, or no snapshot
+// can have come so far.
 int64_t number_of(const std::string& name, const char* ending) {
   int64_t number = 0;
   const char* end = name.data() + name.size();
   const auto [stop, problem] = std::from_chars(name.data(), end, number);
-  return problem == std::errc() && number > 0 &&
+  return problem == std::errc() && number > 0 && number <= kHighestSnapshot &&
                  name == file_name(number, ending)
              ? number
              : 0;
@@ -311,9 +312,13 @@ StateStore::~StateStore() {
 
 std::vector<std::string> StateStore::streams(const std::string& model) const {
   std::vector<std::string> names;
-  for (const std::string& escaped :
-       names_in(root_ / "streams" / escape_name(model)))
-    if (const auto name = unescape_name(escaped)) names.push_back(*name);
+  const fs::path folder = root_ / "streams" / escape_name(model);
+  for (const std::string& escaped : names_in(folder)) {
+    const auto name = unescape_name(escaped);
+    std::error_code ignored;
+    if (name && fs::is_directory(folder / escaped, ignored))
+      names.push_back(*name);
+  }
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -201,6 +201,13 @@ void StreamTable::load(const std::string& name, Entry& entry, Opening opening,
     if (entry.status.unloadable != before)
       log(LogLevel::kWarning, first_line(error));
     throw;
+  } catch (const RequestError& error) {  // a state of another method, say
+    lock.lock();
+    --in_memory_;
+    if (error.status() != HttpStatus::kConflict) throw;
+    if (std::exchange(entry.status.unloadable, error.what()) != error.what())
+      log(LogLevel::kWarning, model_ + ", " + name + ": " + error.what());
+    throw;
   } catch (...) {
     lock.lock();
     --in_memory_;

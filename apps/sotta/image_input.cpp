@@ -1,6 +1,7 @@
 #include "image_input.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <system_error>
@@ -169,6 +170,8 @@ class NamesOnStandardInput : public FileInput {
     while (static_cast<int64_t>(names.size()) < count &&
            std::getline(std::cin, line) && !interrupted())
       if (!line.empty()) names.push_back(line);
+    if (std::ferror(stdin) != 0 && !interrupted())
+      fail(ErrorKind::kIo, "standard input", "cannot be read");
     return names;
   }
 };

@@ -55,6 +55,7 @@ OptionMap parse_method_changes(const MethodFlags& flags, int64_t classes) {
     const auto [name, value] = parse_change(text, "--set");
     const auto field = std::find(names.begin(), names.end(), name);
     if (field == names.end()) fail_unknown_name(flags.method, name, names);
+    require(parsed.count(name) == 0, "--set", name + " is given twice");
     parsed[name] = parse_option(
         name, value, known[static_cast<size_t>(field - names.begin())].value);
   }

@@ -29,6 +29,7 @@ void prepare_standard_streams() {
   open_if_closed(STDOUT_FILENO, O_RDONLY);
   open_if_closed(STDERR_FILENO, O_WRONLY);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of writing
 }
 
 void flush_output() {

@@ -168,6 +168,10 @@ void check_values(const CLI::App& program,
             option->get_name(),
             "expected " + type_of(*option) + " after the =");
     require(equals != std::string::npos || i + 1 == words.size() ||
+                !words[i + 1].empty(),
+            option->get_name(),
+            "expected " + type_of(*option) + " after it, got nothing");
+    require(equals != std::string::npos || i + 1 == words.size() ||
                 find(words[i + 1]) == nullptr,
             option->get_name(),
             "expected " + type_of(*option) + " after it, got the flag " +

@@ -19,6 +19,8 @@
 namespace sotta {
 namespace {
 
+constexpr int64_t kMostCounted = int64_t{1} << 60;  // samples, updates
+
 // Joins what the parts of a call gave.
 void append(StepResult& whole, Observation part) {
   const auto join = [](at::Tensor& front, const at::Tensor& back) {
@@ -335,6 +337,11 @@ StateArchive Adapter::open(const Snapshot& snapshot, Progress& progress,
     refuse("expected 0 to " + std::to_string(most) +
            " samples of a window of " + std::to_string(update_interval_) +
            ", got " + std::to_string(pending));
+  for (const char* count : {"adapter.samples", "adapter.updates"})
+    if (const auto value = archive.stored(count).item<int64_t>();
+        value < 0 || value > kMostCounted)
+      refuse(std::string("expected \"") + count + "\" of 0 to " +
+             std::to_string(kMostCounted) + ", got " + std::to_string(value));
   method_->exchange(archive);
   const auto& shape = archive.image_shape();
   if (!shape.empty() && shape[0] != model().channels())

@@ -32,10 +32,7 @@ std::vector<fs::path> record_files(const fs::path& folder,
     fail(ErrorKind::kNotFound, folder.string(),
          "expected a folder of records, found none");
   std::vector<fs::path> files;
-  const auto closed = with_subfolders
-                          ? fs::directory_options::skip_permission_denied
-                          : fs::directory_options::none;
-  fs::recursive_directory_iterator entry(folder, closed, problem);
+  fs::recursive_directory_iterator entry(folder, problem);
   for (; !problem && entry != fs::recursive_directory_iterator();
        entry.increment(problem)) {
     if (!with_subfolders) entry.disable_recursion_pending();

@@ -155,7 +155,8 @@ std::string to_json(const RunRecord& record) {
   });
   for (const auto& [name, text] : record.unknown)
     object[name] = Json::parse(text);
-  return object.dump();
+  // Names of files and variants need not be UTF-8.
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 RunRecord parse_record(const std::string& line, const std::string& subject) {

@@ -63,6 +63,13 @@ cut -d, -f3-5 whole.jsonl >wanted.txt
 cat a.jsonl b.jsonl | cut -d, -f3-5 >found.txt
 cmp -s wanted.txt found.txt || give_up "a continued run predicts otherwise"
 
+# What waits may be a whole window of another size: its update comes first.
+run sotta adapt --model "$model" "${plain[@]}" --method sotta --input b.npy --set min_confidence=0 --window 4 \
+  --state-in half.safetensors --out c.jsonl
+expect_code 0
+expect_error '20 images, 20 admitted, 8 updates'
+[ "$(wc -l <c.jsonl)" -eq 20 ] || give_up 'expected a line for every image'
+
 # What a guard takes back is said to be taken back, also where the method judges
 # in its update.
 for method in sotta tent; do

@@ -128,3 +128,33 @@ expect_error '--rate: expected a finite number, got nan'
 run sotta train --rate 1e999
 expect_code 2
 expect_error '--rate: expected a number that fits 64 bits, got "1e999"'
+
+# An empty value is most often a variable that is not set.
+run sotta adapt --model m --input x.npy --out o.jsonl --state-out ''
+expect_sentence '--state-out: expected'
+
+# Names need not be UTF-8.
+name=$(printf 'u\xffv.safetensors')
+cp "$SOTTA_ROOT/models/fashion_resnet8.safetensors" "$name"
+run sotta bench --list --json --dataset fashion-mnist --model "$name" --method source --scenario benign --corruption none --out out
+expect_code 0
+expect_output '"model"'
+run sotta data --json --data "$(printf 'u\xffv')"
+expect_code 0
+
+# A limit on files is an error of writing, and leaves nothing half-written.
+(
+  ulimit -f 2
+  run sotta convert "$SOTTA_ROOT/models/fashion_resnet8.safetensors" big.safetensors
+  expect_code 1
+  expect_error 'big.safetensors: cannot be written: File too large'
+) || exit 1
+[ -z "$(ls | grep '^big')" ] || give_up 'expected nothing of big.safetensors'
+
+# A standard input that cannot be read is no empty one.
+run bash -c '"$1" adapt --model "$2" --input - --out o.jsonl <.' bash "$SOTTA_BIN" "$SOTTA_ROOT/models/fashion_resnet8.safetensors"
+expect_code 1
+expect_error 'standard input: cannot be read'
+
+run sotta corrupt --dataset fashion-mnist --kind fog --sheet labels.npy
+expect_sentence '--sheet: expected a name that ends in .png'

@@ -224,10 +224,14 @@ void adapt_all(const AdaptFlags& flags, Adapter& adapter, ImageInput& input,
                PredictionWriter& writer, Tally& tally) {
   const at::Device device = parse_device(flags.device);
   ProgressBar bar("images");
+  if (adapter.update_due()) {  // a restored state may hold a whole window
+    StepResult due;
+    due.guard = adapter.update().guard;
+    say_guard(bar, adapter, due);
+  }
   while (!interrupted()) {
     // Up to the end of the window, which a restored state may have begun.
-    const ImageBatch batch =
-        input.next(flags.method.window - adapter.pending());
+    const ImageBatch batch = input.next(adapter.room());
     if (batch.items.empty()) break;
     StepResult result;
     if (batch.images.defined()) result = adapter.step(batch.images.to(device));

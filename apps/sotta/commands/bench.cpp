@@ -23,6 +23,7 @@
 #include "core/checks.h"
 #include "data/sets/catalog.h"
 #include "flags.h"
+#include "json_text.h"
 #include "network_probe.h"
 #include "process.h"
 #include "progress_bar.h"
@@ -133,7 +134,7 @@ Json describe(const Cell& cell) {
 void print_cells(const std::vector<Cell>& cells, bool as_json) {
   if (as_json) {
     for (const Cell& cell : cells)
-      std::cout << describe(cell).dump() << "\n";
+      std::cout << json_text(describe(cell)) << "\n";
     return;
   }
   for (const Cell& cell : cells)
@@ -196,7 +197,7 @@ void print_json(const GridOutcome& outcome, const RecordFolder& records,
       averages[name] = {{"accuracy", mean(row)}, {"cells", row.cells}};
   }
   object["file"] = records.file().string();
-  std::cout << object.dump() << "\n";
+  std::cout << json_text(object) << "\n";
 }
 
 // Of several processes one has the averages, those of the grid.

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "core/checks.h"
+#include "json_text.h"
 #include "models/convert_weights.h"
 
 namespace sotta::cli {
@@ -58,9 +59,7 @@ void print_json(const ConvertFlags& flags, const ConvertResult& result) {
                                  {"bytes", result.bytes},
                                  {"skipped", result.skipped}};
   // Names come from a file and may be anything.
-  std::cout << object.dump(2, ' ', false,
-                           nlohmann::json::error_handler_t::replace)
-            << "\n";
+  std::cout << json_text(object, 2) << "\n";
 }
 
 // The flag without its dashes is the name in the metadata; 0: not given.

@@ -21,6 +21,7 @@
 #include "corrupt/write_corrupted.h"
 #include "data/formats/npy.h"
 #include "flags.h"
+#include "json_text.h"
 #include "process.h"
 #include "progress_bar.h"
 #include "standard_streams.h"
@@ -91,7 +92,7 @@ class FolderSettings {
       require(entry.path().extension() != ".npy", entry.path().string(),
               "lies in a folder without a settings.json, so it was not made "
               "here; choose an empty folder");
-    const std::string text = settings_.dump(2) + "\n";
+    const std::string text = json_text(settings_, 2) + "\n";
     AtomicFile file(path);
     file.write(text.data(), text.size());
     file.commit_durably();
@@ -99,15 +100,18 @@ class FolderSettings {
 
  private:
   void compare(const fs::path& path) const {
+    if (!fs::is_regular_file(path))
+      fail(ErrorKind::kBadFormat, path.string(), "expected a file");
     std::ifstream file(path);
     const Json found = Json::parse(file, nullptr, /*allow_exceptions=*/false);
     if (!found.is_object())
       fail(ErrorKind::kBadFormat, path.string(), "expected a JSON object");
     for (const auto& [name, value] : settings_.items()) {
       const Json other = found.contains(name) ? found[name] : Json();
-      require(other == value, path.string(),
-              "the folder was filled with " + name + " " + other.dump() +
-                  ", now it is " + value.dump() + "; choose another folder");
+      require(json_text(other) == json_text(value), path.string(),
+              "the folder was filled with " + name + " " + json_text(other) +
+                  ", now it is " + json_text(value) +
+                  "; choose another folder");
     }
   }
 
@@ -182,6 +186,9 @@ void run(const CorruptFlags& flags) {
   CorruptedFile file;
   file.options = flags.options;
   file.severities = chosen_severities(flags.severity);
+  // Beside the files of --out it must not be one of them.
+  require(flags.sheet.empty() || fs::path(flags.sheet).extension() == ".png",
+          "--sheet", "expected a name that ends in .png, got " + flags.sheet);
   require(!flags.out.empty() || parse_device(flags.device).is_cpu(), "--device",
           "has no effect without --out, a sheet is made on the CPU");
   require_effect(std::any_of(kinds.begin(), kinds.end(), takes_photographs),

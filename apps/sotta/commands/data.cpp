@@ -15,6 +15,7 @@
 #include "data/sets/dataset_files.h"
 #include "data_get.h"
 #include "flags.h"
+#include "json_text.h"
 #include "process.h"
 #include "standard_streams.h"
 
@@ -113,7 +114,7 @@ void list_datasets(const DataFlags& flags) {
     datasets.push_back(describe(entry, root));
   if (flags.as_json) {
     const json listing = {{"data_root", root.string()}, {"datasets", datasets}};
-    std::cout << listing.dump(2) << "\n";
+    std::cout << json_text(listing, 2) << "\n";
     return;
   }
   std::cout << "data root: " << root.string() << "\n";
@@ -176,7 +177,7 @@ void check_datasets(const DataFlags& flags) {
   for (const DatasetEntry& entry : chosen_datasets(flags))
     for (json& check : check_dataset(entry, root, !flags.as_json))
       checks.push_back(std::move(check));
-  if (flags.as_json) std::cout << checks.dump(2) << "\n";
+  if (flags.as_json) std::cout << json_text(checks, 2) << "\n";
   const auto damaged = std::count_if(
       checks.begin(), checks.end(),
       [](const json& check) { return check["state"] == "damaged"; });
@@ -203,7 +204,7 @@ void get_datasets(const DataFlags& flags) {
               << first.parent_path().string() << "\n";
     flush_output();
   }
-  if (flags.as_json) std::cout << outcomes.dump(2) << "\n";
+  if (flags.as_json) std::cout << json_text(outcomes, 2) << "\n";
 }
 
 }  // namespace

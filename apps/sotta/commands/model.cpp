@@ -23,6 +23,7 @@
 #include "eval/model_check.h"
 #include "flags.h"
 #include "gpu/out_of_memory.h"
+#include "json_text.h"
 #include "models/network_file.h"
 #include "models/stored_size.h"
 #include "network_probe.h"
@@ -309,9 +310,7 @@ void run_check(const CheckFlags& flags) {
   explain_out_of_memory("a smaller --size or --limit needs less", [&] {
     const Report report(flags);
     if (flags.json)
-      std::cout << report.json().dump(2, ' ', false,
-                                      Json::error_handler_t::replace)
-                << "\n";
+      std::cout << json_text(report.json(), 2) << "\n";
     else
       print_text(report.json());
   });

@@ -12,6 +12,7 @@
 #include "sotta/core/error.h"
 
 #include "adapt/adapter_guard.h"
+#include "adapt/stored_count.h"
 #include "core/checks.h"
 #include "core/stopwatch.h"
 #include "gpu/device_work.h"
@@ -338,10 +339,7 @@ StateArchive Adapter::open(const Snapshot& snapshot, Progress& progress,
            " samples of a window of " + std::to_string(update_interval_) +
            ", got " + std::to_string(pending));
   for (const char* count : {"adapter.samples", "adapter.updates"})
-    if (const auto value = archive.stored(count).item<int64_t>();
-        value < 0 || value > kMostCounted)
-      refuse(std::string("expected \"") + count + "\" of 0 to " +
-             std::to_string(kMostCounted) + ", got " + std::to_string(value));
+    check_stored_count(archive, count, kMostCounted);
   method_->exchange(archive);
   const auto& shape = archive.image_shape();
   if (!shape.empty() && shape[0] != model().channels())

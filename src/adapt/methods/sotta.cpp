@@ -20,6 +20,7 @@
 #include "adapt/methods/confidence_threshold.h"
 #include "adapt/methods/frozen.h"
 #include "adapt/screen/look_screen.h"
+#include "adapt/stored_count.h"
 #include "core/checks.h"
 #include "nn/sharpness.h"
 
@@ -132,8 +133,8 @@ class Sotta : public MemoryMethod {
     if (options_.warm_start) exchange_averages(archive);
     if (screen_) {
       archive("screen.unlearnt", unlearnt_, 0);
-      check_count(archive, "screen.unlearnt",
-                  std::numeric_limits<int64_t>::max());
+      check_stored_count(archive, "screen.unlearnt",
+                         std::numeric_limits<int64_t>::max());
       screen_->exchange(archive);
     }
     archive("affine", state_.affine);
@@ -287,16 +288,22 @@ class Sotta : public MemoryMethod {
     int64_t ours = 0;
   };
 
-  // What was predicted without the images' own statistics gets them here, of
-  // those of ours that give numbers.
-  void measure_averages(const at::Tensor& images,
-                        const std::vector<bool>& foreign,
-                        Averaged& seen) const {
-    const at::NoGradGuard no_gradients;
+  static std::vector<int64_t> places_of_ours(const std::vector<bool>& foreign) {
     std::vector<int64_t> ours;
     for (size_t i = 0; i < foreign.size(); ++i)
-      if (!foreign[i] && is_finite(seen.prediction, static_cast<int64_t>(i)))
-        ours.push_back(static_cast<int64_t>(i));
+      if (!foreign[i]) ours.push_back(static_cast<int64_t>(i));
+    return ours;
+  }
+
+  // What was predicted without the images' own statistics gets them here, of
+  // those of ours that give numbers.
+  void measure_averages(const at::Tensor& images, std::vector<bool> foreign,
+                        Averaged& seen) const {
+    const at::NoGradGuard no_gradients;
+    for (size_t i = 0; i < foreign.size(); ++i)
+      if (!is_finite(seen.prediction, static_cast<int64_t>(i)))
+        foreign[i] = true;
+    const std::vector<int64_t> ours = places_of_ours(foreign);
     if (ours.empty()) return;
     const at::Tensor at_ours = executor().to_device(at::tensor(ours));
     seen.averages = average(images.index_select(0, at_ours));
@@ -317,25 +324,18 @@ class Sotta : public MemoryMethod {
 
   Averaged average_ours(const at::Tensor& images,
                         const std::vector<bool>& foreign) const {
-    std::vector<int64_t> ours, others;
-    for (size_t i = 0; i < foreign.size(); ++i)
-      (foreign[i] ? others : ours).push_back(static_cast<int64_t>(i));
+    const std::vector<int64_t> ours = places_of_ours(foreign);
     if (ours.empty()) return Averaged(Answer(MemoryMethod::predict(images)));
     ForwardResult averages;
     at::Tensor logits;
-    if (others.empty()) {
+    if (ours.size() == foreign.size()) {
       averages = average(images);
       logits = averages.logits;
     } else {
       const at::Tensor at_ours = executor().to_device(at::tensor(ours));
-      const at::Tensor at_others = executor().to_device(at::tensor(others));
       averages = average(images.index_select(0, at_ours));
-      const at::Tensor& known = averages.logits;
-      logits = known.new_empty({images.size(0), known.size(1)});
-      logits.index_copy_(0, at_ours, known);
-      logits.index_copy_(
-          0, at_others,
-          MemoryMethod::predict(images.index_select(0, at_others)));
+      logits =
+          MemoryMethod::predict(images).index_copy(0, at_ours, averages.logits);
     }
     Averaged seen{Answer(logits)};
     seen.averages = std::move(averages);
@@ -363,20 +363,9 @@ class Sotta : public MemoryMethod {
             warming.defined() && warming.item<int64_t>() != 0
                 ? 0
                 : options_.warm_updates);
-    check_count(archive, "warming", 1);
-    check_count(archive, "warming.seen", kSeen);
-    check_count(archive, "warming.handed_over", options_.warm_updates);
-  }
-
-  static void check_count(const StateArchive& archive, const std::string& name,
-                          int64_t most) {
-    const at::Tensor stored = archive.stored(name);
-    if (!stored.defined()) return;
-    const auto count = stored.item<int64_t>();
-    if (count < 0 || count > most)
-      fail(ErrorKind::kBadFormat, "snapshot",
-           "expected \"" + name + "\" of 0 to " + std::to_string(most) +
-               ", got " + std::to_string(count));
+    check_stored_count(archive, "warming", 1);
+    check_stored_count(archive, "warming.seen", kSeen);
+    check_stored_count(archive, "warming.handed_over", options_.warm_updates);
   }
 
   // Of the memory's samples those that a screen finds nothing foreign in; empty

@@ -20,8 +20,6 @@
 namespace sotta {
 namespace {
 
-constexpr int64_t kMostCounted = int64_t{1} << 60;  // samples, updates
-
 // Joins what the parts of a call gave.
 void append(StepResult& whole, Observation part) {
   const auto join = [](at::Tensor& front, const at::Tensor& back) {
@@ -268,7 +266,8 @@ void Adapter::restore(const Snapshot& snapshot) {
   const Snapshot state = without_history(snapshot);
   std::optional<GuardHistory> history;
   std::vector<int64_t> good_shape;
-  if (guard_) history = history_of(snapshot, model().classes());
+  if (guard_)
+    history = history_of(snapshot, model().classes(), model().channels());
   if (history) {  // nothing may be in the way of rolling back later
     Progress unused;
     const auto shape = open(state, unused).image_shape();
@@ -339,7 +338,7 @@ StateArchive Adapter::open(const Snapshot& snapshot, Progress& progress,
            " samples of a window of " + std::to_string(update_interval_) +
            ", got " + std::to_string(pending));
   for (const char* count : {"adapter.samples", "adapter.updates"})
-    check_stored_count(archive, count, kMostCounted);
+    check_stored_count(archive, count);
   method_->exchange(archive);
   const auto& shape = archive.image_shape();
   if (!shape.empty() && shape[0] != model().channels())

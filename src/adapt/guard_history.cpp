@@ -18,7 +18,7 @@ const std::string kGood = kPrefix + "good.";
 const std::string kFloor = kPrefix + "floor.";
 
 // Keeps the sums over a history from overflowing.
-constexpr int64_t kMostCounted = int64_t{1} << 40;
+constexpr int64_t kMostInAWindow = int64_t{1} << 40;
 
 // The words of a window before its class counts.
 constexpr int64_t kScreened = 0, kAdmitted = 1, kClassCounts = 2;
@@ -49,7 +49,7 @@ at::Tensor read_counts(const Snapshot& snapshot, const std::string& name,
                               counts.sizes()));
   const auto* count = counts.data_ptr<int64_t>();
   if (!std::all_of(count, count + counts.numel(), [](int64_t value) {
-        return 0 <= value && value <= kMostCounted;
+        return 0 <= value && value <= kMostInAWindow;
       }))
     refuse(name, "to hold counts, got others");
   return counts;
@@ -93,7 +93,7 @@ void add_history(const GuardHistory& history, Snapshot& snapshot) {
 }
 
 std::optional<GuardHistory> history_of(const Snapshot& snapshot,
-                                       int64_t classes) {
+                                       int64_t classes, int64_t channels) {
   GuardHistory history;
   history.good.method = snapshot.method;
   bool has_any = false;
@@ -115,7 +115,7 @@ std::optional<GuardHistory> history_of(const Snapshot& snapshot,
       unpack(read_counts(snapshot, kWindows, {-1, kClassCounts + classes}));
   history.since_good =
       read_counts(snapshot, kSinceGood, {1}).data_ptr<int64_t>()[0];
-  history.floor = read_floor(kFloor, snapshot, classes);
+  history.floor = read_floor(kFloor, snapshot, classes, channels);
   return history;
 }
 

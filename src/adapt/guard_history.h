@@ -32,10 +32,10 @@ struct GuardHistory {
 void add_history(const GuardHistory& history, Snapshot& snapshot);
 
 // The history that a snapshot has, if it has one. Throws Error(kBadFormat) if
-// it is of another number of classes or could not have come about; whether the
-// good state fits the adapter is not looked at.
+// it is of a network of other classes or channels or could not have come about;
+// whether the good state fits the adapter is not looked at.
 std::optional<GuardHistory> history_of(const Snapshot& snapshot,
-                                       int64_t classes);
+                                       int64_t classes, int64_t channels);
 
 // All the rest.
 Snapshot without_history(const Snapshot& snapshot);

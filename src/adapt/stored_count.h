@@ -8,10 +8,14 @@
 
 namespace sotta {
 
+// Samples, updates, ages: far from where counting on would overflow.
+constexpr int64_t kMostCounted = int64_t{1} << 60;
+
 // Throws Error(kBadFormat) if a snapshot has a count that cannot have come
 // about: below 0, or above `most`. One without it is of an earlier version.
 inline void check_stored_count(const StateArchive& archive,
-                               const std::string& name, int64_t most) {
+                               const std::string& name,
+                               int64_t most = kMostCounted) {
   const at::Tensor stored = archive.stored(name);
   if (!stored.defined()) return;
   const auto count = stored.item<int64_t>();

@@ -19,7 +19,7 @@
 namespace sotta {
 namespace {
 
-constexpr int64_t kClasses = 4;
+constexpr int64_t kClasses = 4, kChannels = 1;
 
 // Sure answers: class i % `varied` for image i.
 at::Tensor sure(int64_t images, int64_t varied, int64_t first = 0) {
@@ -187,12 +187,13 @@ TEST(AnswerComparison, GoesIntoASnapshotAndBack) {
   Snapshot snapshot;
   wanted.save("x.", snapshot);
   EXPECT_EQ(snapshot.tensors.size(), 5u);
-  AnswerComparison found = AnswerComparison::read("x.", snapshot, kClasses);
+  AnswerComparison found =
+      AnswerComparison::read("x.", snapshot, kClasses, kChannels);
   EXPECT_EQ(found.compare()->ahead, wanted.compare()->ahead);
 
   Snapshot empty;
   AnswerComparison().save("x.", empty);
-  EXPECT_EQ(AnswerComparison::read("x.", empty, kClasses).size(), 0);
+  EXPECT_EQ(AnswerComparison::read("x.", empty, kClasses, kChannels).size(), 0);
 }
 
 // 255 more leave the groups what they were, one more parts again.
@@ -217,7 +218,8 @@ TEST(AnswerComparison, WhatCouldNotHaveComeAboutIsRefused) {
     Snapshot bad = good;
     bad.tensors.erase("x." + name);
     if (value.defined()) bad.tensors["x." + name] = value;
-    EXPECT_THROW(AnswerComparison::read("x.", bad, kClasses), Error) << name;
+    EXPECT_THROW(AnswerComparison::read("x.", bad, kClasses, kChannels), Error)
+        << name;
   };
   refused("adapted", {});
   refused("source", {});
@@ -229,11 +231,15 @@ TEST(AnswerComparison, WhatCouldNotHaveComeAboutIsRefused) {
   refused("looks", {});
   refused("looks", at::zeros({256}));
   refused("looks", at::zeros({255, 20}));
+  refused("looks", at::zeros({256, 1}));
   refused("groups", at::zeros({7}));
   refused("counts", {});
   refused("counts", at::full({2}, -1, at::kLong));
   refused("counts", at::zeros({1}, at::kLong));
-  EXPECT_THROW(AnswerComparison::read("x.", good, kClasses + 1), Error);
+  EXPECT_NO_THROW(AnswerComparison::read("x.", good, kClasses, kChannels));
+  EXPECT_THROW(AnswerComparison::read("x.", good, kClasses + 1, kChannels),
+               Error);
+  EXPECT_THROW(AnswerComparison::read("x.", good, kClasses, 3), Error);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 using testing::expect_error;
 
+constexpr int64_t kChannels = 1;
 constexpr int64_t kClasses = 3;
 
 // Two windows of four samples, and three samples of the next.
@@ -36,7 +37,8 @@ Snapshot with_history() {
 TEST(GuardHistory, FileAndBackKeepAllOfIt) {
   const testing::TempDir folder;
   write_snapshot(folder / "s", with_history());
-  const auto found = history_of(read_snapshot(folder / "s"), kClasses);
+  const auto found =
+      history_of(read_snapshot(folder / "s"), kClasses, kChannels);
 
   ASSERT_TRUE(found.has_value());
   const GuardHistory wanted = some_history();
@@ -61,7 +63,8 @@ TEST(GuardHistory, OneWithoutWindowsIsAHistoryToo) {
   snapshot.method = "tent";
   add_history(history, snapshot);
   write_snapshot(folder / "s", snapshot);
-  const auto found = history_of(read_snapshot(folder / "s"), kClasses);
+  const auto found =
+      history_of(read_snapshot(folder / "s"), kClasses, kChannels);
   ASSERT_TRUE(found.has_value());
   EXPECT_TRUE(found->windows.empty());
 }
@@ -71,7 +74,7 @@ TEST(GuardHistory, TheRestIsTheSnapshotAsItWas) {
   EXPECT_EQ(rest.method, "tent");
   ASSERT_EQ(rest.tensors.size(), 1u);
   EXPECT_TRUE(rest.tensors.at("affine").equal(at::ones({2})));
-  EXPECT_FALSE(history_of(rest, kClasses).has_value());
+  EXPECT_FALSE(history_of(rest, kClasses, kChannels).has_value());
 }
 
 // Trial steps take many snapshots.
@@ -92,7 +95,7 @@ TEST(GuardHistory, WhatCouldNotHaveComeAboutIsRefused) {
     else
       bad.tensors.erase("adapter.guard." + name);
     expect_error(ErrorKind::kBadFormat, why,
-                 [&] { history_of(bad, kClasses); });
+                 [&] { history_of(bad, kClasses, kChannels); });
   };
   for (const char* name : {"windows", "current", "since_good"}) {
     refused(name, {}, "too, found none");

@@ -12,7 +12,9 @@
 
 #include "sotta/core/error.h"
 
+#include "adapt/screen/look.h"
 #include "adapt/screen/look_groups.h"
+#include "adapt/stored_count.h"
 
 namespace sotta {
 namespace {
@@ -23,7 +25,6 @@ constexpr double kClearlyMore = 2;   // a kind is known, by this factor
 constexpr double kFewClasses = 0.5;  // of ln K
 constexpr double kSurprise = 1;      // nats
 constexpr double kTiny = 1e-12;
-constexpr int64_t kMostCounted = int64_t{1} << 40;
 
 at::Tensor entropy(const at::Tensor& probabilities) {
   return -(probabilities * probabilities.clamp_min(kTiny).log()).sum(-1);
@@ -153,7 +154,7 @@ void AnswerComparison::save(const std::string& prefix,
 
 AnswerComparison AnswerComparison::read(const std::string& prefix,
                                         const Snapshot& snapshot,
-                                        int64_t classes) {
+                                        int64_t classes, int64_t channels) {
   const auto find = [&](const char* name) {
     const auto found = snapshot.tensors.find(prefix + name);
     return found == snapshot.tensors.end() ? at::Tensor()
@@ -169,7 +170,7 @@ AnswerComparison AnswerComparison::read(const std::string& prefix,
       counts.defined() && counts.dim() == 1 && counts.numel() == 2 &&
       counts.scalar_type() == at::kLong &&
       counts.ge(0).logical_and(counts.le(kMostCounted)).all().item<bool>();
-  if (!has_counts || !comparison.fits(classes))
+  if (!has_counts || !comparison.fits(classes, channels))
     fail(ErrorKind::kBadFormat, "snapshot",
          "expected \"" + prefix +
              "adapted\" and others to be two networks' answers to the same "
@@ -179,7 +180,7 @@ AnswerComparison AnswerComparison::read(const std::string& prefix,
   return comparison;
 }
 
-bool AnswerComparison::fits(int64_t classes) const {
+bool AnswerComparison::fits(int64_t classes, int64_t channels) const {
   if (!adapted_.defined())
     return !source_.defined() && !looks_.defined() && !groups_.defined();
   const auto is_table = [&](const at::Tensor& values) {
@@ -195,7 +196,8 @@ bool AnswerComparison::fits(int64_t classes) const {
   if (adapted_.dim() != 2 || !are_answers(adapted_) || !are_answers(source_))
     return false;
   if (!looks_.defined()) return !groups_.defined();
-  if (!is_table(looks_)) return false;
+  if (!is_table(looks_) || looks_.size(1) != look_length(channels))
+    return false;
   return !groups_.defined() ||
          (groups_.scalar_type() == at::kFloat && groups_.dim() == 1 &&
           groups_.numel() == LookGroups::packed_size(looks_.size(1)) &&

@@ -66,14 +66,16 @@ class AnswerComparison {
   std::optional<Result> compare();
 
   // As tensors named `prefix`adapted, source, looks, groups, counts. Reading
-  // throws Error(kBadFormat) if they could not have come about.
+  // throws Error(kBadFormat) if they could not have come about with a network
+  // of so many classes and channels.
   void save(const std::string& prefix, Snapshot& snapshot) const;
   static AnswerComparison read(const std::string& prefix,
-                               const Snapshot& snapshot, int64_t classes);
+                               const Snapshot& snapshot, int64_t classes,
+                               int64_t channels);
 
  private:
   void part_looks();
-  bool fits(int64_t classes) const;
+  bool fits(int64_t classes, int64_t channels) const;
 
   at::Tensor looks_, adapted_, source_;
   at::Tensor groups_;     // LookGroups::packed(), if there is a gap

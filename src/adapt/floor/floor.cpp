@@ -14,6 +14,7 @@
 #include "adapt/bit_cast.h"
 #include "adapt/fixed_method.h"
 #include "adapt/screen/look.h"
+#include "adapt/stored_count.h"
 
 namespace sotta {
 namespace {
@@ -26,8 +27,6 @@ constexpr int64_t kPatience = 4;
 // The words of a stored state.
 constexpr int64_t kSourceAnswers = 0, kBroken = 1, kSinceLook = 2,
                   kWorseFor = 3, kBest = 4, kWords = 5;
-
-constexpr int64_t kMostCounted = int64_t{1} << 40;
 
 std::string in_nats(double value) {
   char text[32];
@@ -130,8 +129,8 @@ void save_floor(const FloorState& state, const std::string& prefix,
 }
 
 std::optional<FloorState> read_floor(const std::string& prefix,
-                                     const Snapshot& snapshot,
-                                     int64_t classes) {
+                                     const Snapshot& snapshot, int64_t classes,
+                                     int64_t channels) {
   const auto found = snapshot.tensors.find(prefix + "state");
   if (found == snapshot.tensors.end()) return std::nullopt;
   const at::Tensor words = found->second.cpu().contiguous();
@@ -155,7 +154,7 @@ std::optional<FloorState> read_floor(const std::string& prefix,
   if (!fits)
     fail(ErrorKind::kBadFormat, "snapshot",
          "expected \"" + prefix + "state\" to be a floor's, got another");
-  state.answers = AnswerComparison::read(prefix, snapshot, classes);
+  state.answers = AnswerComparison::read(prefix, snapshot, classes, channels);
   return state;
 }
 

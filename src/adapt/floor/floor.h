@@ -79,6 +79,7 @@ bool is_of_floor(const std::string& name, const std::string& prefix);
 void save_floor(const FloorState& state, const std::string& prefix,
                 Snapshot& snapshot);
 std::optional<FloorState> read_floor(const std::string& prefix,
-                                     const Snapshot& snapshot, int64_t classes);
+                                     const Snapshot& snapshot, int64_t classes,
+                                     int64_t channels);
 
 }  // namespace sotta

@@ -6,6 +6,7 @@
 #include "sotta/data/safetensors.h"
 
 #include "adapt/bit_cast.h"
+#include "adapt/stored_count.h"
 #include "data/tensor.h"
 
 namespace sotta {
@@ -245,9 +246,7 @@ void StateArchive::operator()(const std::string& name, Optimiser& value,
   const at::Tensor steps = find(prefix + "steps", /*required=*/true);
   check_form(prefix + "steps", steps, at::kLong, {1});
   state.steps = steps.item<int64_t>();
-  if (state.steps < 0)
-    refuse("expected \"" + prefix + "steps\" of at least 0, got " +
-           std::to_string(state.steps));
+  check_stored_count(*this, prefix + "steps");
   for (const auto& [part, unused] : value.state().tensors) {
     if (state.steps == 0) {
       state.tensors[part] = at::Tensor();

@@ -85,7 +85,7 @@ TEST(ScreenedSotta, HandsTheStatisticsOverToTheMemoryStepByStep) {
   ScreenedSottaOptions options = simple();
   options.warm_updates = 4;
   const auto adapter = make(options);
-  EXPECT_NEAR(adapter->method().statistics_share(), 0.05, 1e-12);
+  EXPECT_NEAR(adapter->method().statistics_share(), 1 - 0.5 * 0.95, 1e-12);
   ModelState averages = adapter->model().source().clone_norm();
   const ForwardResult seen =
       adapter->model().forward(window(0), averages, NormStats::blended(0.5));
@@ -100,7 +100,7 @@ TEST(ScreenedSotta, HandsTheStatisticsOverToTheMemoryStepByStep) {
   EXPECT_TRUE(same(adapter->state().running_var,
                    seen.batch_var.lerp(memory.batch_var, 0.05)));
 
-  EXPECT_NEAR(adapter->method().statistics_share(), 0.1, 1e-12);
+  EXPECT_NEAR(adapter->method().statistics_share(), 1 - 0.75 * 0.9, 1e-12);
 
   // The second window's share is 3/4 of 1/3.
   const ForwardResult next = adapter->model().forward(
@@ -114,6 +114,7 @@ TEST(ScreenedSotta, HandsNothingOverWhereTheMemoryIsEmpty) {
   options.memory = "hus_cleared";
   options.min_confidence = 0.99999;
   options.warm_updates = 4;
+  options.warm_prior = 1e12;  // no averages
   const auto adapter =
       make(options, std::make_shared<testing::HalvesClassifier>(), kWindow);
   adapter->step(halves(kWindow, 1));
@@ -123,7 +124,7 @@ TEST(ScreenedSotta, HandsNothingOverWhereTheMemoryIsEmpty) {
   const StepResult result = adapter->step(noise(kWindow, 2));
 
   EXPECT_EQ(result.updates.at(0).skipped, "the memory is empty");
-  EXPECT_EQ(adapter->method().statistics_share(), share);
+  EXPECT_NEAR(adapter->method().statistics_share(), share, 1e-9);
 }
 
 TEST(ScreenedSotta, LooksAtEachImageAloneOnceTheMemoryHasTakenOver) {
@@ -288,6 +289,62 @@ TEST(ScreenedSotta, AnImageThatGivesNoNumbersIsNotInTheAverages) {
   EXPECT_TRUE(all_finite(adapter->step(window(2)).prediction));
 }
 
+// Predicted by what came before, the others enter the averages without it.
+TEST(ScreenedSotta, AnImageThatGivesNoNumbersIsLeftOutOfItsCallsAverages) {
+  ScreenedSottaOptions options = simple();
+  options.memory_capacity = 1000;
+  options.warm_own = kWindow;
+  const auto adapter =
+      make(options, std::make_shared<AfraidOfWhite>(), kWindow);
+  adapter->step(window(0));
+  const ForwardResult rest = adapter->model().forward(
+      window(1).slice(0, 1), adapter->state(), NormStats::blended(15.0 / 47));
+  at::Tensor images = window(1).clone();
+  images[0].fill_(255);
+
+  const StepResult result = adapter->step(images);
+
+  for (int64_t i = 0; i < kWindow; ++i)
+    EXPECT_EQ(is_finite(result.prediction, i), i != 0) << i;
+  EXPECT_TRUE(same(adapter->state().running_mean, rest.batch_mean));
+  EXPECT_TRUE(same(adapter->state().running_var, rest.batch_var));
+}
+
+// Logits stay finite where a variance does not: a channel then gives its shift.
+struct VariesWithoutBoundInWhite : engine::WrappedClassifier {
+  VariesWithoutBoundInWhite()
+      : WrappedClassifier(make_classifier(
+            testing::Golden("methods/network").file(), {}, "unbound")) {}
+  ForwardResult forward(const at::Tensor& images, const ModelState& state,
+                        NormStats stats) const override {
+    ForwardResult result = reference().forward(images, state, stats);
+    if (stats.source != NormStats::Source::kRunning &&
+        (images == 255).flatten(1).all(1).any().item<bool>())
+      result.batch_var[0] = std::numeric_limits<float>::infinity();
+    return result;
+  }
+  std::string engine() const override { return "unbound in white"; }
+};
+
+TEST(ScreenedSotta, StatisticsThatAreNotFiniteDoNotEnterTheAverages) {
+  for (const int64_t own : {int64_t{-1}, kWindow}) {
+    ScreenedSottaOptions options = simple();
+    options.memory_capacity = 1000;
+    options.warm_own = own;
+    const auto adapter =
+        make(options, std::make_shared<VariesWithoutBoundInWhite>(), kWindow);
+    adapter->step(window(0));
+    const ModelState before = adapter->state().clone_norm();
+    at::Tensor images = window(1).clone();
+    images[0].fill_(255);
+    adapter->step(images);
+    EXPECT_TRUE(adapter->state().running_mean.equal(before.running_mean));
+    EXPECT_TRUE(adapter->state().running_var.equal(before.running_var));
+    adapter->step(window(2));
+    EXPECT_FALSE(adapter->state().running_var.equal(before.running_var));
+  }
+}
+
 // The default method takes whatever the others take.
 TEST(ScreenedSotta, TakesImagesOfOnePixel) {
   const auto network = std::make_shared<testing::LinearClassifier>(2, 4);
@@ -321,12 +378,14 @@ TEST(ScreenedSotta, RefusesSnapshotsWithCountsThatCannotBe) {
   const auto adapter = make(options);
   adapter->step(window(0));
   const Snapshot good = adapter->snapshot();
-  for (const char* name :
-       {"warming", "warming.seen", "warming.handed_over", "screen.unlearnt"}) {
-    Snapshot damaged = good;
-    damaged.tensors.at(name) = at::full({1}, -80, at::kLong);
-    EXPECT_THROW(adapter->restore(damaged), Error) << name;
-  }
+  for (const char* name : {"warming", "warming.seen", "warming.handed_over",
+                           "screen.unlearnt", "memory.offered"})
+    for (const int64_t count :
+         {int64_t{-80}, std::numeric_limits<int64_t>::max()}) {
+      Snapshot damaged = good;
+      damaged.tensors.at(name) = at::full({1}, count, at::kLong);
+      EXPECT_THROW(adapter->restore(damaged), Error) << name << " " << count;
+    }
   EXPECT_NO_THROW(adapter->restore(good));
 }
 

@@ -198,6 +198,7 @@ TEST(Snapshot, AnythingThatDoesNotFitIsRefusedBeforeAnythingChanges) {
   refused("adam.steps", at::zeros({2}, at::kLong));
   refused("adam.steps", at::ones({1}));
   refused("adam.steps", at::full({1}, -1, at::kLong));
+  refused("adam.steps", at::full({1}, INT64_MAX, at::kLong));
   refused("adam.steps", at::zeros({1}, at::kLong));  // but there are moments
   refused("adam.first_moment", {});
   refused("adam.first_moment", at::zeros({4}));
@@ -246,7 +247,7 @@ TEST(Snapshot, ARefusalNamesTheTensorWhatIsExpectedAndWhatIsFound) {
   refused("adam.steps", {}, "a tensor \"adam.steps\", found none");
   refused("adam.steps", words(2), "\"adam.steps\" as Long [1], got Long [2]");
   refused("adam.steps", at::full({1}, -1, at::kLong),
-          "\"adam.steps\" of at least 0, got -1");
+          "\"adam.steps\" of 0 to 1152921504606846976, got -1");
   refused("adam.first_moment", at::zeros({4}),
           "\"adam.first_moment\" as Float [3], got Float [4]");
   refused("unknown", words(1),

@@ -138,8 +138,8 @@ class Method {
   // depend on the rest of the call.
   virtual NormStats prediction_stats() const { return NormStats::running(); }
 
-  // The share of an update's own batch in the running statistics it leaves; 0
-  // if updates leave them alone.
+  // The share of a window in the running statistics after it and its update, if
+  // the update's batch is that window; 0 if they stay as they are.
   virtual double statistics_share() const { return 0; }
 };
 

@@ -12,6 +12,7 @@
 
 #include "adapt/bit_cast.h"
 #include "adapt/memory/images.h"
+#include "adapt/stored_count.h"
 #include "nn/picked_rows.h"
 #include "nn/pixels.h"
 
@@ -153,6 +154,7 @@ void ImageMemory::nothing_waits() {
 void ImageMemory::exchange(StateArchive& archive, at::Device device) {
   archive.survives_trial([&] { archive("memory.rng", rng_); });
   archive("memory.offered", offered_);
+  if (!archive.saving()) check_stored_count(archive, "memory.offered");
   at::Tensor whole;  // for saving, which leaves what waits where it is
   if (archive.saving() && arrived_.defined())
     whole = placed({}).narrow(0, 0, capacity_);
@@ -201,7 +203,7 @@ void ImageMemory::check_content(const at::Tensor& packed,
     for (const auto& item : unpack(packed))
       fits = fits && 0 <= item.slot && item.slot < count &&
              slots.insert(item.slot).second && 0 <= item.label &&
-             item.label < classes_;
+             item.label < classes_ && 0 <= item.age && item.age <= kMostCounted;
   if (!fits)
     refuse("its memory does not fit this adapter's of " +
            std::to_string(capacity_) + " samples");

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 
 #include "sotta/core/error.h"
 #include "sotta/core/options.h"
@@ -133,8 +135,7 @@ class Sotta : public MemoryMethod {
     if (options_.warm_start) exchange_averages(archive);
     if (screen_) {
       archive("screen.unlearnt", unlearnt_, 0);
-      check_stored_count(archive, "screen.unlearnt",
-                         std::numeric_limits<int64_t>::max());
+      check_stored_count(archive, "screen.unlearnt");
       screen_->exchange(archive);
     }
     archive("affine", state_.affine);
@@ -151,10 +152,11 @@ class Sotta : public MemoryMethod {
                       : NormStats::running();
   }
 
-  // Of the next update.
+  // Of the next window, which the averages take first.
   double statistics_share() const override {
-    const double rest = 1 - options_.stats_momentum * memory_share(1);
-    return 1 - std::pow(rest, options_.stats_updates);
+    const double memory = options_.stats_momentum * memory_share(1);
+    return 1 - (1 - share_of(window_)) *
+                   std::pow(1 - memory, options_.stats_updates);
   }
 
  private:
@@ -343,10 +345,14 @@ class Sotta : public MemoryMethod {
     return seen;
   }
 
+  // Not those with a number that is not finite: it would stay for ever.
   void take_averages(const Averaged& seen) {
     if (seen.ours == 0) return;
-    state_.running_mean.copy_(seen.averages.batch_mean);
-    state_.running_var.copy_(seen.averages.batch_var);
+    const at::Tensor& mean = seen.averages.batch_mean;
+    const at::Tensor& var = seen.averages.batch_var;
+    const at::Tensor sound = at::isfinite(mean).all() & at::isfinite(var).all();
+    state_.running_mean.copy_(at::where(sound, mean, state_.running_mean));
+    state_.running_var.copy_(at::where(sound, var, state_.running_var));
     seen_ = std::min(seen_ + seen.ours, kSeen);
   }
 

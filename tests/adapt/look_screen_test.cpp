@@ -5,7 +5,9 @@
 #include <limits>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/stack.h>
 #include <gtest/gtest.h>
 
 #include "sotta/core/error.h"
@@ -64,6 +66,36 @@ TEST(LookScreen, WhatTheNetworkKnowsIsNotForeign) {
   EXPECT_GT(screen.gate().gap, 5.5);
   EXPECT_FALSE(screen.gate().closed);
   EXPECT_FALSE(screen.active());
+}
+
+// Learns of noise some 0.86 of what it learns of halves: its answers are 0.04
+// away from certain. Says that it has so many classes.
+struct HalvesAmongClasses : HalvesClassifier {
+  explicit HalvesAmongClasses(int64_t classes) : count(classes) {}
+  ForwardResult forward(const at::Tensor& images, const ModelState& state,
+                        NormStats stats) const override {
+    ForwardResult result = HalvesClassifier::forward(images, state, stats);
+    if (result.batch_var.item<double>() < 0.05) {  // noise
+      const at::Tensor turn = at::arange(images.size(0)).remainder(2) * 2 - 1;
+      result.logits = at::stack({1.57 * turn, -1.57 * turn}, 1);
+    }
+    return result;
+  }
+  int64_t classes() const override { return count; }
+  int64_t count;
+};
+
+// Information spreads more, the more classes there are.
+TEST(LookScreen, OfManyClassesInformationHasToBeLower) {
+  for (const int64_t classes : {2, 10, 100}) {
+    LookScreen screen(std::make_shared<Executor>(
+                          std::make_shared<HalvesAmongClasses>(classes)),
+                      {});
+    for (uint64_t window = 0; window < 8; ++window)
+      screen.judge(at::cat({halves(32, window), noise(32, 100 + window)}));
+    EXPECT_NEAR(screen.gate().information, 0.86, 0.03);
+    EXPECT_EQ(screen.active(), classes < 100) << classes;
+  }
 }
 
 TEST(LookScreen, TakesImagesOneAtATime) {

@@ -172,11 +172,16 @@ at::Tensor LookScreen::some_of(const std::vector<int>& groups,
       0, executor_->to_device(at::tensor(rows, at::kLong)));
 }
 
-// -1 unless the network clearly knows one of the two groups better.
+// -1 unless the network clearly knows one of the two groups better. How far
+// information differs, between kinds and from answer to answer, grows with the
+// logarithm of the number of classes.
 int64_t LookScreen::foreign_group() const {
   if (answers_ == 0) return -1;
-  const double clear = -std::log(options_.familiarity) +
-                       kCaution / std::sqrt(static_cast<double>(answers_));
+  const double tens =
+      std::log10(static_cast<double>(executor_->model().classes()));
+  const double clear = std::max(1.0, tens) *
+                       (-std::log(options_.familiarity) +
+                        kCaution / std::sqrt(static_cast<double>(answers_)));
   const bool drifts = count_batch_norms(executor_->model().norm_layers()) > 0;
   const double drift = drifts ? std::log(options_.drift) : 0;
   if (information_ < -clear && drift_ >= drift) return 1;

@@ -161,7 +161,8 @@ TEST(ExportedGraphs, BatchNormIsUsedOnce) {
 }
 
 TEST(ExportedGraphs, RandomNumbersAreRefused) {
-  for (const std::string name : {"rand_like", "exponential", "poisson"}) {
+  for (const std::string name :
+       {"rand_like", "exponential", "poisson", "_standard_gamma"}) {
     ExportedProgram program = read("mixed");
     ExportedNode& node = node_of(program, "relu.default");
     node.target = "torch.ops.aten." + name + ".default";

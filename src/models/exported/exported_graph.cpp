@@ -206,12 +206,17 @@ class Lifting {
   }
 
   static bool is_random(const std::string& target) {
-    return is_one_of(
-        base_name(target),
-        {"bernoulli", "binomial", "cauchy", "exponential", "geometric",
-         "log_normal", "multinomial", "normal", "normal_functional", "poisson",
-         "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-         "random", "randperm", "uniform"});
+    return is_one_of(base_name(target), {"_fused_dropout",  "_sample_dirichlet",
+                                         "_standard_gamma", "bernoulli",
+                                         "binomial",        "cauchy",
+                                         "exponential",     "geometric",
+                                         "log_normal",      "multinomial",
+                                         "normal",          "normal_functional",
+                                         "poisson",         "rand",
+                                         "rand_like",       "randint",
+                                         "randint_like",    "randn",
+                                         "randn_like",      "random",
+                                         "randperm",        "uniform"});
   }
 
   static std::string joined(const std::set<std::string>& names) {
@@ -397,14 +402,10 @@ class Lifting {
     return step;
   }
 
-  // In whatever mode: dropout does nothing, and no slope is drawn.
+  // In whatever mode, but for norm layers: dropout, that of attention and of
+  // recurrent layers too, does nothing, and no slope is drawn.
   static ExportedNode for_inference(ExportedNode node) {
-    if (!is_one_of(base_name(node.target),
-                   {"dropout", "feature_dropout", "alpha_dropout",
-                    "feature_alpha_dropout", "native_dropout", "rrelu",
-                    "rrelu_with_noise", "rrelu_with_noise_functional",
-                    "scaled_dot_product_attention"}))
-      return node;
+    if (node.target.find("norm") != std::string::npos) return node;
     for (ExportedArgument& given : node.arguments) {
       if (given.name == "train" || given.name == "training")
         given.items = {{Kind::kBool, 0, 0, 0, {}}};

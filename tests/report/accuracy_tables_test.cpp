@@ -151,6 +151,9 @@ TEST(AccuracyTables, StreamsUnlikeThePapersAreNotComparedWithIt) {
   const std::vector<RunRecord> others = {
       with_option(usual, "burst", int64_t{500}),
       with_option(usual, "foreign_share", 0.9),
+      with_option(usual, "foreign_count", int64_t{100}),
+      with_option(usual, "limit", int64_t{256}),
+      with_option(usual, "window", int64_t{200}),
       with_option(usual, "order", std::string("dirichlet")),
       with_option(usual, "attack", std::string("adaptive"))};
   for (const RunRecord& other : others)

@@ -31,8 +31,8 @@ bool is_odin(const std::string& setting) {
          setting.find(',') == std::string::npos;
 }
 
-// The paper's streams are shuffled, with foreign samples spread evenly in them
-// and with its own attack.
+// The paper's streams are whole, shuffled and in windows of 64, with foreign
+// samples spread evenly in them and with its own attack.
 bool has_papers_stream(const RunRecord& run) {
   const auto has = [&](const char* name, const OptionValue& usual) {
     const auto found = run.options.find(name);
@@ -41,7 +41,9 @@ bool has_papers_stream(const RunRecord& run) {
   };
   return has("order", std::string("shuffled")) &&
          (has("burst", int64_t{0}) || has("burst", int64_t{1})) &&
-         has("foreign_share", 0.0) && has("attack", std::string("paper"));
+         has("foreign_share", 0.0) && has("foreign_count", int64_t{-1}) &&
+         has("limit", int64_t{0}) && has("window", int64_t{64}) &&
+         has("attack", std::string("paper"));
 }
 
 // The paper has no other severity, and its settings are the usual ones; for

@@ -57,39 +57,47 @@ bool is_record(const std::string& line) {
   return true;
 }
 
-// The beginning of a record, all of it but its line's end, or the zeros that a
-// power cut leaves in its place.
-bool is_cut_record(const fs::path& file, uintmax_t place) {
+// The beginning of a record, or the zeros that a power cut leaves in its place.
+bool is_cut_record(const std::string& rest) {
   static const std::string kBeginning = "{\"format\":";
-  std::ifstream in(file, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(place));
-  const std::string rest((std::istreambuf_iterator<char>(in)), {});
-  if (rest.find_first_not_of('\0') == std::string::npos) return !rest.empty();
+  if (rest.find_first_not_of('\0') == std::string::npos) return true;
   const size_t size = std::min(rest.size(), kBeginning.size());
   if (rest.compare(0, size, kBeginning, 0, size) != 0) return false;
   if (rest.size() > size && (rest[size] < '0' || rest[size] > '9'))
     return false;
-  return !nlohmann::json::accept(rest) || is_record(rest);
+  return !nlohmann::json::accept(rest);
 }
 
-// Where half a line begins, which a crash may have left at the end. Other
-// people's files have such an end too: one that a record does not begin with is
-// refused.
-std::optional<uintmax_t> half_line(const fs::path& file) {
+// A last line without its end, which a crash or an editor may have left.
+struct OpenLine {
+  uintmax_t begin;
+  bool is_record;  // and not the beginning of one
+};
+
+// Other people's files have such an end too: one that is neither is refused.
+std::optional<OpenLine> open_line(const fs::path& file) {
   if (!is_regular(file)) return std::nullopt;
-  std::error_code ignored;
-  const auto complete = static_cast<uintmax_t>(complete_length(file));
-  if (complete == fs::file_size(file, ignored)) return std::nullopt;
-  if (!is_cut_record(file, complete)) fail_as_no_records(file);
-  return complete;
+  const auto begin = static_cast<uintmax_t>(complete_length(file));
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(begin));
+  const std::string rest((std::istreambuf_iterator<char>(in)), {});
+  // A line that has an end was appended by another process meanwhile.
+  if (rest.empty() || rest.find('\n') != std::string::npos) return std::nullopt;
+  const OpenLine line{begin, is_record(rest)};
+  if (!line.is_record && !is_cut_record(rest)) fail_as_no_records(file);
+  return line;
 }
 
-void cut_half_line(const fs::path& file) {
-  const auto begin = half_line(file);
-  if (!begin) return;
+// Has the next line begin a line: cuts off half a record, and gives the end
+// that a whole one lacks.
+std::string finish_last_line(const fs::path& file) {
+  const auto line = open_line(file);
+  if (!line) return "";
+  if (line->is_record) return "\n";
   std::error_code problem;
-  fs::resize_file(file, *begin, problem);
+  fs::resize_file(file, line->begin, problem);
   if (problem) fail_to_write(file, problem.value());
+  return "";
 }
 
 std::vector<RunRecord> parse_lines(std::istream& in,
@@ -97,7 +105,7 @@ std::vector<RunRecord> parse_lines(std::istream& in,
   std::vector<RunRecord> records;
   std::string line;
   while (std::getline(in, line)) {
-    if (in.eof()) break;  // no line end: cut off by a crash
+    if (in.eof() && !is_record(line)) break;  // cut off by a crash
     records.push_back(parse_record(
         line, subject + " line " + std::to_string(records.size() + 1)));
   }
@@ -136,21 +144,20 @@ void check_appendable(const fs::path& file) {
   std::string line;
   if (std::getline(in, line) && !in.eof()) {
     try {
-      parse_record(line, file.string());
+      parse_record(line, file.string() + " line 1");
     } catch (const Error&) {
       if (line.rfind('{', 0) == 0) throw;  // says what is wrong with a record
       fail_as_no_records(file);
     }
   }
-  half_line(file);
+  open_line(file);
 }
 
 void append_record(const fs::path& file, const RunRecord& record) {
   make_folder(file.parent_path());
-  cut_half_line(file);
+  const std::string line = finish_last_line(file) + to_json(record) + "\n";
   std::ofstream out(file, std::ios::binary | std::ios::app);
   if (!out) fail_to_write(file, errno);
-  const std::string line = to_json(record) + "\n";
   out.write(line.data(), static_cast<std::streamsize>(line.size()));
   out.flush();
   if (!out) fail_to_write(file, errno);

@@ -74,6 +74,7 @@ RecordFolder::RecordFolder(const fs::path& folder, const std::string& writer,
   make_folder(folder);
   take_file();
   try {
+    check_appendable(file_);
     earlier_ = read_record_folder(folder);
     if (!any_version) check_versions(earlier_, folder);
   } catch (...) {

@@ -4,9 +4,21 @@
 #include <map>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sotta/core/rng.h"
 
 namespace sotta {
+namespace {
+
+// As a file of records has it: what is not UTF-8 is replaced there.
+std::string as_written(const std::string& text) {
+  using Json = nlohmann::json;
+  return Json::parse(
+      Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
 
 std::string run_identity(const RunRecord& record) {
   std::string text;
@@ -26,7 +38,7 @@ std::string run_identity(const RunRecord& record) {
   add("seed", std::to_string(record.seed));
   for (const auto& [name, value] : record.options)
     add(name, to_text(value));
-  return text;
+  return as_written(text);
 }
 
 std::string short_identity(const std::string& identity) {

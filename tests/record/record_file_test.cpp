@@ -145,11 +145,22 @@ TEST(RecordFile, KeepsWholeLinesAndNothingElse) {
 TEST(RecordFile, ARecordThatIsCutAnywhereGoes) {
   const TempDir folder;
   const std::string line = to_json(numbered(1)) + "\n";
-  for (size_t cut = 1; cut < line.size(); ++cut) {
+  for (size_t cut = 1; cut + 1 < line.size(); ++cut) {
     const auto file = folder.write("runs.jsonl", line + line.substr(0, cut));
     append_record(file, numbered(2));
     EXPECT_EQ(testing::read_bytes(file), line + to_json(numbered(2)) + "\n");
   }
+}
+
+// Editors and scripts leave out the last line's end.
+TEST(RecordFile, AWholeRecordWithoutALinesEndStays) {
+  const TempDir folder;
+  const std::string first = to_json(numbered(1)), second = to_json(numbered(2));
+  const auto file = folder.write("runs.jsonl", first + "\n" + second);
+  EXPECT_EQ(read_records(file).size(), 2U);
+  append_record(file, numbered(3));
+  EXPECT_EQ(testing::read_bytes(file),
+            first + "\n" + second + "\n" + to_json(numbered(3)) + "\n");
 }
 
 // Their last line may have no end either.

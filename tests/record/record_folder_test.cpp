@@ -78,6 +78,25 @@ TEST(RecordFolder, OfTwoRecordsOfOneRunTheLastCounts) {
   EXPECT_EQ(records[1].accuracy, 60);
 }
 
+// Before hours of runs, not after the first.
+TEST(RecordFolder, SaysAtOnceThatItsFileIsAnothers) {
+  const TempDir dir;
+  dir.write("records.jsonl", to_json(record_of_seed(1)) + "\nmy notes");
+  expect_error(ErrorKind::kBadFormat, "is no file of records",
+               [&] { RecordFolder(dir.path(), ""); });
+}
+
+TEST(RecordFolder, KnowsVariantsWhoseNamesAreNotUtf8) {
+  const TempDir dir;
+  RunRecord record = record_of_seed(1);
+  record.variant = "\xff";
+  {
+    RecordFolder folder(dir.path(), "");
+    folder.append(record);
+  }
+  EXPECT_TRUE(RecordFolder(dir.path(), "").has(run_identity(record)));
+}
+
 TEST(RecordFolder, RedoesAHalfWrittenLine) {
   const TempDir dir;
   const std::string half = line_of_seed(2).substr(0, 40);

@@ -58,6 +58,22 @@ TEST_F(LeaseKeeperTest, SaysOnceThatRedisIsAway) {
   set_log_sink({});
 }
 
+// Of a Redis that hangs each request says the same.
+TEST_F(LeaseKeeperTest, SaysThatRedisIsAwayWhereAClaimFindsItOut) {
+  std::atomic<int> said{0};
+  set_log_sink([&](LogLevel, const std::string& text) {
+    said += text.find("does not answer") != std::string::npos;
+  });
+  {
+    const RedisStore one = store("http://one:1");
+    redis->hang();
+    EXPECT_ANY_THROW(one.open("m", "s")->claim(true));
+    EXPECT_TRUE(comes_true([&] { return said > 0; }));
+    redis->kill();
+  }
+  set_log_sink({});
+}
+
 class LeaseKeeperAddress : public LeaseKeeperTest {
  protected:
   void SetUp() override {

@@ -73,6 +73,9 @@ class RedisServer {
     ADD_FAILURE() << "redis-server does not listen on port " << port;
   }
 
+  // Takes requests, and answers none.
+  void hang() { ::kill(process_, SIGSTOP); }
+
   void kill() {
     if (process_ <= 0) return;
     ::kill(process_, SIGKILL);

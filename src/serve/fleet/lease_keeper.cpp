@@ -87,6 +87,8 @@ void LeaseKeeper::work() {
       probe();
       // Others may have waited for the leases to lapse.
       if (!client_.is_away()) next = Clock::now();
+    } else {
+      said_.clear();
     }
     if (!releases.empty()) release(releases);
     if (Clock::now() >= next) {
@@ -101,15 +103,22 @@ void LeaseKeeper::work() {
 }
 
 void LeaseKeeper::probe() {
-  const std::string before = client_.problem();
   try {
     client_.probe();
     log(LogLevel::kWarning,
         client_.address().text() + ": is back, streams go on");
   } catch (const std::exception& error) {
-    // A person may have to mend what is in the way now.
-    if (client_.problem() != before) log(LogLevel::kWarning, first_line(error));
+    warn(error);
   }
+}
+
+// Says once why Redis is away, whoever found it out, and again where that is
+// another reason now: a person may have to mend it.
+void LeaseKeeper::warn(const std::exception& error) {
+  const std::string problem = client_.problem();
+  if (problem.empty() || problem != said_)
+    log(LogLevel::kWarning, first_line(error));
+  said_ = problem;
 }
 
 // Another that is registered here, unless it has missed a renewal: those come
@@ -170,9 +179,7 @@ void LeaseKeeper::unregister() {
   }
 }
 
-// Says why it cannot once for as long as Redis is away for that reason.
 void LeaseKeeper::renew(const Leases& leases) {
-  const std::string before = client_.problem();
   for (size_t begin = 0; begin < leases.size(); begin += kBatch) {
     const size_t end = std::min(leases.size(), begin + kBatch);
     std::vector<RedisCommand> commands;
@@ -197,8 +204,7 @@ void LeaseKeeper::renew(const Leases& leases) {
           }
         }
     } catch (const std::exception& error) {
-      if (before.empty() || client_.problem() != before)
-        log(LogLevel::kWarning, first_line(error));
+      warn(error);
       return;
     }
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -86,6 +87,7 @@ class LeaseKeeper {
   };
   void work();
   void probe();
+  void warn(const std::exception& error);
   std::optional<Registration> try_register(const std::string& gone = "");
   void wait_for_address();
   void renew_registration();
@@ -98,7 +100,8 @@ class LeaseKeeper {
   const std::string owner_, address_;
   const int64_t lease_ms_;
   std::atomic<bool> registers_{false};  // take_address() has ended
-  int doubled_ = 0;  // how often in turn another was found at the address
+  int doubled_ = 0;   // how often in turn another was found at the address
+  std::string said_;  // why Redis is away, by the log
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::string, std::shared_ptr<HeldLease>> held_;  // by their keys

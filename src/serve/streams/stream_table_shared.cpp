@@ -4,11 +4,13 @@
 
 namespace sotta {
 
-// After a failure: what is nowhere, or is with another server, is not known.
+// After a failure: what is nowhere, or is with another server, is not known;
+// what could not be loaded is, as one of those in trouble.
 void StreamTable::give_up(const std::string& name, Entry& entry, bool known,
                           Lock& lock) {
   drop_if_lost(entry);
-  if ((known && !store_.is_shared()) || !is_untouched(entry))
+  if ((known && !store_.is_shared()) || !entry.status.unloadable.empty() ||
+      !is_untouched(entry))
     return give_back(entry, lock);
   drop(entry);
   entries_.erase(name);

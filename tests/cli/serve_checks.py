@@ -189,6 +189,10 @@ def wrong_flags_are_refused():
         model = [] if "--model" in flags else ["--model", f"fashion={MODEL}"]
         sentence = refusal("--state", "refused", *model, *flags)
         assert part in sentence, f"{flags}: {sentence}"
+    with open("off.toml", "w") as file:
+        file.write("guard_margin = 0.1\n")
+    sentence = refusal("--state", "refused", "--model", MODEL, "--config", "off.toml")
+    assert "--guard-margin: has no effect while --guard is off" in sentence, sentence
     with Server(state="taken"):
         assert "in use by another process" in refusal("--state", "taken", "--model", MODEL)
 

@@ -23,6 +23,7 @@ inline OptionMap with_full_memory(const std::string& method) {
   if (method == "rotta") changes["quota_first"] = false;
   if (method == "sotta" || method == "screened_sotta")
     changes["min_confidence"] = 0.0;
+  if (method == "screened_sotta") changes["warm_own"] = int64_t{0};
   return changes;
 }
 

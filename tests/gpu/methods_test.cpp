@@ -81,7 +81,8 @@ TEST_P(GpuMethod, CapturedWindowsAreTheWindowsThemselves) {
 // otherwise both as one graph; CoTTA decides on the host.
 TEST_P(GpuMethod, FullWindowsAreCaptured) {
   if (!kCanCapture) GTEST_SKIP() << "built without CUDA's headers";
-  const bool has_memory = GetParam() == "rotta" || GetParam() == "sotta";
+  const bool has_memory = GetParam() == "rotta" || GetParam() == "sotta" ||
+                          GetParam() == "screened_sotta";
   const int64_t expected = GetParam() == "cotta" ? 0 : has_memory ? 2 : 1;
   const int64_t before = CudaGraph::captures();
   run_long(/*cuda_graphs=*/true);

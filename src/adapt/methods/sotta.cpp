@@ -154,9 +154,8 @@ class Sotta : public MemoryMethod {
 
   // Of the next window, which the averages take first.
   double statistics_share() const override {
-    const double memory = options_.stats_momentum * memory_share(1);
-    return 1 - (1 - share_of(window_)) *
-                   std::pow(1 - memory, options_.stats_updates);
+    const double rest = 1 - options_.stats_momentum * memory_share(1);
+    return 1 - (1 - share_of(window_)) * std::pow(rest, options_.stats_updates);
   }
 
  private:
@@ -170,7 +169,10 @@ class Sotta : public MemoryMethod {
     report.perturbed_loss = step.perturbed_loss;
     report.perturbation_norm = step.perturbation_norm;
     report.parameter_change = step.parameter_change;
-    if (measures_loss_after()) report.loss_after = loss_now(images);
+    const at::NoGradGuard no_gradients;
+    if (measures_loss_after())
+      report.loss_after =
+          loss_of(executor().forward(images, state_, NormStats::batch()));
     if (options_.memory == "hus_cleared") memory_.clear();
     return report;
   }
@@ -235,11 +237,6 @@ class Sotta : public MemoryMethod {
   at::Tensor loss_of(const ForwardResult& result) const {
     const at::Tensor loss = mean_entropy(result.logits);
     return options_.entropy_per_class ? loss.div(model().classes()) : loss;
-  }
-
-  at::Tensor loss_now(const at::Tensor& images) const {
-    const at::NoGradGuard no_gradients;
-    return loss_of(executor().forward(images, state_, NormStats::batch()));
   }
 
   // The momentum is a tensor where it changes: steps may be recorded.
@@ -328,17 +325,13 @@ class Sotta : public MemoryMethod {
                         const std::vector<bool>& foreign) const {
     const std::vector<int64_t> ours = places_of_ours(foreign);
     if (ours.empty()) return Averaged(Answer(MemoryMethod::predict(images)));
-    ForwardResult averages;
-    at::Tensor logits;
-    if (ours.size() == foreign.size()) {
-      averages = average(images);
-      logits = averages.logits;
-    } else {
-      const at::Tensor at_ours = executor().to_device(at::tensor(ours));
-      averages = average(images.index_select(0, at_ours));
-      logits =
-          MemoryMethod::predict(images).index_copy(0, at_ours, averages.logits);
-    }
+    const at::Tensor at_ours = executor().to_device(at::tensor(ours));
+    const bool all = ours.size() == foreign.size();
+    ForwardResult averages =
+        average(all ? images : images.index_select(0, at_ours));
+    const at::Tensor logits = all ? averages.logits
+                                  : MemoryMethod::predict(images).index_copy(
+                                        0, at_ours, averages.logits);
     Averaged seen{Answer(logits)};
     seen.averages = std::move(averages);
     seen.ours = static_cast<int64_t>(ours.size());

@@ -402,8 +402,7 @@ class Lifting {
     return step;
   }
 
-  // In whatever mode, but for norm layers: dropout, that of attention and of
-  // recurrent layers too, does nothing, and no slope is drawn.
+  // In whatever mode: nothing but norm layers does as in training.
   static ExportedNode for_inference(ExportedNode node) {
     if (node.target.find("norm") != std::string::npos) return node;
     for (ExportedArgument& given : node.arguments) {

@@ -35,6 +35,7 @@ ScreenedSottaOptions simple() {
   options.sharpness = false;
   options.stats_updates = 1;
   options.screen = false;
+  options.warm_prior = kWindow;
   return options;
 }
 

@@ -99,7 +99,7 @@ struct ScreenedSottaOptions : SottaOptions {
   int64_t warm_own = 64;
 
   // As many samples as the shipped averages count for among them.
-  double warm_prior = 16;
+  double warm_prior = 8;
 
   // Updates over which the memory's statistics take the place of these
   // averages; 0: at once.

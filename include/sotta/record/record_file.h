@@ -24,7 +24,7 @@ void check_appendable(const std::filesystem::path& file);
 constexpr size_t kMostUnpackedRecords = size_t{256} << 20;
 
 // All records of a file in their order; one whose name ends in .gz is unpacked
-// first. A last line without an end was cut off by a crash and is left out.
+// first. Half a record at the end was cut off by a crash and is left out.
 // Throws Error(kNotFound) if there is no file, Error(kIo) if it cannot be read,
 // Error(kBadFormat) with the line's number for any other line that is not a
 // record, for damaged gzip data and for data that unpacks to more than `most`

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 #include "sotta/core/error.h"
@@ -48,7 +49,28 @@ void check_numbers_of(CLI::App& command) {
   }
 }
 
+// "0.1" and "0.10", too.
+bool are_same_value(const std::string& a, const std::string& b) {
+  const auto is_number = [](const std::string& text, double& value) {
+    char* end = nullptr;
+    value = std::strtod(text.c_str(), &end);
+    return !text.empty() && *end == '\0';
+  };
+  double first = 0, second = 0;
+  return a == b ||
+         (is_number(a, first) && is_number(b, second) && first == second);
+}
+
 }  // namespace
+
+std::set<std::string> changed_flags(const CLI::App& command) {
+  std::set<std::string> changed;
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 &&
+        !are_same_value(option->results().front(), option->get_default_str()))
+      changed.insert(option->get_name());
+  return changed;
+}
 
 std::string current_name(const CLI::App& command, const std::string& name) {
   const auto found = kRenamed.find(name);

@@ -34,6 +34,11 @@ inline std::set<std::string> given_flags(const CLI::App& command) {
   return given;
 }
 
+// The flags, as "--seed", whose first value is another than the default: of a
+// configuration file for one command. What a file says as it is anyhow, as one
+// with all keys does, need not have an effect.
+std::set<std::string> changed_flags(const CLI::App& command);
+
 // Throws Error(kInvalid) if one of these flags was given although it has no
 // effect, and says what it would need.
 inline void require_effect(bool has_effect, const std::set<std::string>& given,

@@ -133,5 +133,19 @@ TEST(Flags, OnesThatChangeNothingAreRefused) {
       });
 }
 
+TEST(Flags, WhatIsAsItIsAnyhowIsNoChange) {
+  CLI::App app;
+  double margin = 0.1;
+  std::string guard = "off", method = "sotta";
+  int64_t window = 64;
+  app.add_option("--margin", margin)->capture_default_str();
+  app.add_option("--guard", guard)->capture_default_str();
+  app.add_option("--method", method)->capture_default_str();
+  app.add_option("--window", window)->capture_default_str();
+  app.parse("--margin 0.10 --guard off --method tent --window 32");
+  EXPECT_EQ(changed_flags(app),
+            (std::set<std::string>{"--method", "--window"}));
+}
+
 }  // namespace
 }  // namespace sotta::cli

@@ -374,8 +374,11 @@ void add_serve(CLI::App& program) {
   add_model_flags(*command, *flags);
   add_server_flags(*command, *flags);
   command->callback([flags, command] {
-    if (!flags->config.empty()) read_config_file(flags->config, *command);
     flags->method.given = given_flags(*command);
+    if (!flags->config.empty()) {
+      read_config_file(flags->config, *command);
+      flags->method.given.merge(changed_flags(*command));
+    }
     run(*flags);
   });
 }

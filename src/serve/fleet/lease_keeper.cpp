@@ -82,13 +82,12 @@ void LeaseKeeper::work() {
     Leases held;
     for (const auto& [key, lease] : held_)
       held.push_back(lease);
+    if (!client_.is_away()) said_.clear();
     lock.unlock();
     if (client_.is_away()) {
       probe();
       // Others may have waited for the leases to lapse.
       if (!client_.is_away()) next = Clock::now();
-    } else {
-      said_.clear();
     }
     if (!releases.empty()) release(releases);
     if (Clock::now() >= next) {
@@ -116,9 +115,12 @@ void LeaseKeeper::probe() {
 // another reason now: a person may have to mend it.
 void LeaseKeeper::warn(const std::exception& error) {
   const std::string problem = client_.problem();
-  if (problem.empty() || problem != said_)
-    log(LogLevel::kWarning, first_line(error));
-  said_ = problem;
+  {
+    const Lock lock(mutex_);
+    if (!registers_ || (!problem.empty() && problem == said_)) return;
+    said_ = problem;
+  }
+  log(LogLevel::kWarning, first_line(error));
 }
 
 // Another that is registered here, unless it has missed a renewal: those come
@@ -152,6 +154,8 @@ void LeaseKeeper::take_address() {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kIo) throw;
   }
+  const Lock lock(mutex_);
+  said_ = client_.problem();  // by whoever starts
   registers_ = true;
 }
 

@@ -48,6 +48,12 @@ TEST_F(SharedStreamTable, AStreamOfAnotherMethodStaysInTroubleAndIsToldOnce) {
   set_log_sink({});
   EXPECT_EQ(said, 1);
   EXPECT_EQ(after.census().in_trouble, 1);
+
+  RedisClient(redis->address())
+      .run(RedisCommand{"DEL", redis_key("m", "a") + ":stream"});
+  testing::expect_refusal(HttpStatus::kNotFound, "a",
+                          [&] { after.use("a", false, [](ServedStream&) {}); });
+  EXPECT_EQ(after.census().in_trouble, 0) << "it is gone";
 }
 
 }  // namespace

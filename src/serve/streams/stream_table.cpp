@@ -189,6 +189,7 @@ void StreamTable::load(const std::string& name, Entry& entry, Opening opening,
                        Lock& lock) {
   make_room(lock);
   ++in_memory_;
+  const std::string before = std::exchange(entry.status.unloadable, "");
   lock.unlock();
   std::unique_ptr<ServedStream> stream;
   try {
@@ -196,8 +197,7 @@ void StreamTable::load(const std::string& name, Entry& entry, Opening opening,
   } catch (const Error& error) {  // its files
     lock.lock();
     --in_memory_;
-    const std::string before = std::exchange(entry.status.unloadable,
-                                             without_folder(first_line(error)));
+    entry.status.unloadable = without_folder(first_line(error));
     if (entry.status.unloadable != before)
       log(LogLevel::kWarning, first_line(error));
     throw;
@@ -205,7 +205,8 @@ void StreamTable::load(const std::string& name, Entry& entry, Opening opening,
     lock.lock();
     --in_memory_;
     if (error.status() != HttpStatus::kConflict) throw;
-    if (std::exchange(entry.status.unloadable, error.what()) != error.what())
+    entry.status.unloadable = error.what();
+    if (entry.status.unloadable != before)
       log(LogLevel::kWarning, model_ + ", " + name + ": " + error.what());
     throw;
   } catch (...) {

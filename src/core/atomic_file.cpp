@@ -51,9 +51,10 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   return temporary;
 }
 
-// Some file systems have nothing to sync, and say so.
+// Some file systems have nothing to sync, and say so. EROFS is no such answer:
+// what was written is lost on one that has become read-only since.
 bool reached_disk(int descriptor) {
-  return ::fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS;
+  return ::fsync(descriptor) == 0 || errno == EINVAL;
 }
 
 // `path` is what the message names.

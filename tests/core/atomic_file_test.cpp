@@ -22,6 +22,7 @@ namespace {
 using testing::expect_error;
 using testing::failing_sync;
 using testing::read_bytes;
+using testing::sync_error;
 using testing::synced;
 using testing::TempDir;
 
@@ -96,6 +97,22 @@ TEST(AtomicFile, SaysThatTheNameMayBeLost) {
     file.commit_durably();
   });
   failing_sync = 0;
+}
+
+// What ext4 says once it has given up: what was written is in memory alone.
+TEST(AtomicFile, ADiskThatHasBecomeReadOnlyHasNotGotTheFile) {
+  for (const int failing : {1, 2}) {
+    const TempDir folder;
+    synced.clear();
+    failing_sync = failing;
+    sync_error = EROFS;
+    expect_error(ErrorKind::kIo, "cannot be written", [&] {
+      AtomicFile file(folder / "a");
+      file.commit_durably();
+    });
+    failing_sync = 0;
+    sync_error = EIO;
+  }
 }
 
 TEST(SyncFile, SyncsTheFileAndThenItsName) {

@@ -12,6 +12,7 @@ namespace sotta::testing {
 
 inline std::vector<std::string> synced;  // "file" or "folder", in their order
 inline int failing_sync = 0;             // counted from 1; 0 for none
+inline int sync_error = EIO;             // what that one says
 inline std::mutex noting;                // several threads sync at once
 
 }  // namespace sotta::testing
@@ -26,7 +27,7 @@ extern "C" int fsync(int descriptor) {
     const std::lock_guard lock(sotta::testing::noting);
     synced.emplace_back(S_ISDIR(about.st_mode) ? "folder" : "file");
     if (static_cast<int>(synced.size()) == sotta::testing::failing_sync) {
-      errno = EIO;
+      errno = sotta::testing::sync_error;
       return -1;
     }
   }

@@ -148,6 +148,10 @@ bool write_all(int descriptor, const void* data, size_t size) {
   return true;
 }
 
+bool is_partial_file(const std::string& name) {
+  return name.find(kPartial) != std::string::npos;
+}
+
 void replace_file(const std::filesystem::path& path, const std::string& text) {
   AtomicFile file(path);
   file.write(text.data(), text.size());

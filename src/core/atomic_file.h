@@ -35,6 +35,9 @@ class AtomicFile {
   int descriptor_;
 };
 
+// Whether a file of this name is what an AtomicFile writes to, or has left.
+bool is_partial_file(const std::string& name);
+
 // The same for text that is at hand: the file is there whole, or as it was.
 void replace_file(const std::filesystem::path& path, const std::string& text);
 

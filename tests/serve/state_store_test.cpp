@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include <ATen/ops/full.h>
+#include <unistd.h>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
@@ -59,6 +60,22 @@ TEST(StreamFolder, CountsFromNoNumberThatCannotHaveComeAbout) {
 
   EXPECT_EQ(folder.save(state_of(20)), 2);
   EXPECT_EQ(folder.load()->state.next_seq, 20);
+}
+
+// Of the first process of this machine, which lives, and of one of the number
+// of this one, as in a container; of names that come again and that do not.
+TEST(StreamFolder, LoadingRemovesWhatCrashesHaveLeftOfSnapshots) {
+  const TempDir root;
+  StreamFolder folder(root / "s");
+  folder.save(state_of(10));
+  const std::string own = std::to_string(::getpid());
+  root.write("s/0000000002.safetensors.partial-1-0", "x");
+  root.write("s/0000000002-kept.safetensors.partial-" + own + "-0", "x");
+
+  EXPECT_EQ(folder.load()->state.next_seq, 10);
+
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(root / "s"), {}),
+            1);
 }
 
 TEST(StreamFolder, KeepsTheNewestTwo) {

@@ -60,6 +60,22 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
+// What crashes have left of snapshots in a folder that nobody else writes to;
+// whether there was any. The next writer of a name would keep what seems to be
+// a living process's, and in a container the one that was killed had the number
+// of this one; and many a name, as that of a snapshot that was asked for, never
+// comes again.
+bool remove_partial(const fs::path& folder) {
+  bool any = false;
+  for (const std::string& name : names_in(folder)) {
+    if (!is_partial_file(name)) continue;
+    std::error_code left_for_later;
+    fs::remove(folder / name, left_for_later);
+    any = true;
+  }
+  return any;
+}
+
 // Of the files of this ending, the lowest first.
 std::vector<int64_t> numbers_among(const std::vector<std::string>& names,
                                    const char* ending) {
@@ -229,6 +245,7 @@ void StreamFolder::set_aside(const SnapshotEntry& entry) const {
 }
 
 std::optional<StreamFolder::Loaded> StreamFolder::load() {
+  if (remove_partial(path_) && quota_) quota_->measure(path_);
   if (forgotten_) return std::nullopt;
   auto loaded = load_newest();
   if (!loaded || !loaded->state.answers_end) return loaded;

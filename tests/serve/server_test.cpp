@@ -171,6 +171,30 @@ TEST_F(RunningServer, HeadIsGetWithoutABody) {
   EXPECT_NE(events.find("text/event-stream"), events.npos) << events;
 }
 
+TEST_F(RunningServer, AnOlderClientIsToldThatItsConnectionStaysOpen) {
+  start();
+  if (IsSkipped()) return;
+  const LoopbackSocket connection(address);
+
+  for (int i = 0; i < 2; ++i) {
+    connection.send(
+        "GET /v2/health/live HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    const std::string answer = connection.read_until("true}");
+    EXPECT_NE(answer.find("Connection: keep-alive\r\n"), answer.npos) << answer;
+  }
+}
+
+TEST_F(RunningServer, AnOlderClientGetsOneAnswerWhateverItExpects) {
+  start();
+  if (IsSkipped()) return;
+
+  const std::string answer =
+      ask("POST /v2/repository/index HTTP/1.0\r\nExpect: 100-continue\r\n"
+          "Content-Length: 2\r\n\r\n{}");
+
+  EXPECT_EQ(answer.substr(0, 15), "HTTP/1.1 200 OK") << answer;
+}
+
 TEST_F(RunningServer, ATargetMayNameAHostThatIsAllowed) {
   start();
   if (IsSkipped()) return;

@@ -124,10 +124,9 @@ void Session::read_header() {
 
 void Session::on_header(error_code problem, size_t) {
   if (problem) return refuse_malformed(problem);
-  const auto& header = parser_->get();
-  take_head();
   try {
-    check_framing(request_.headers, header.version() >= 11);
+    take_head();
+    check_framing(request_.headers, is_http_1_1_);
   } catch (const RequestError&) {
     return refuse(std::current_exception());
   }
@@ -135,7 +134,9 @@ void Session::on_header(error_code problem, size_t) {
   if (!parser_->is_done())
     if (auto refused = server_.service.refuse_head(request_))
       return answer_last(std::move(*refused));
-  if (beast::iequals(header[http::field::expect], "100-continue"))
+  // A client of HTTP/1.0 would take it for the answer.
+  if (is_http_1_1_ &&
+      beast::iequals(parser_->get()[http::field::expect], "100-continue"))
     return send_continue();
   read_body();
 }
@@ -144,17 +145,18 @@ void Session::on_header(error_code problem, size_t) {
 void Session::take_head() {
   const auto& header = parser_->get();
   request_ = {};
-  request_.method = std::string(header.method_string());
+  is_http_1_1_ = header.version() >= 11;
+  // Answered as GET, without the body.
+  is_head_ = header.method() == http::verb::head;
+  log_entry_.method = std::string(header.method_string());
+  request_.method = is_head_ ? "GET" : log_entry_.method;
   request_.target = std::string(header.target());
-  log_entry_.method = request_.method;
+  log_entry_.path = path_of(request_.target);
   header_time_ = std::chrono::steady_clock::now();
   for (const auto& field : header)
     add_header(request_.headers, field.name_string(), field.value());
   to_origin_form(request_);
   log_entry_.path = path_of(request_.target);
-  // Answered as GET, without the body.
-  is_head_ = header.method() == http::verb::head;
-  if (is_head_) request_.method = "GET";
 }
 
 // Bytes that have come count, not those that a header announces: slow clients
@@ -237,6 +239,9 @@ void Session::answer(HttpResponse response) {
     response_->set(name, value);
   keep_alive_ = keep_alive_ && !server_.draining;
   response_->keep_alive(keep_alive_);
+  // A client of HTTP/1.0 waits for the end otherwise.
+  if (keep_alive_ && !is_http_1_1_)
+    response_->set(http::field::connection, "keep-alive");
   response_->body() = std::move(response.body);
   response_->prepare_payload();
   if (is_head_) response_->body().clear();

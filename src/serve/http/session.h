@@ -122,6 +122,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::chrono::steady_clock::time_point header_time_;
   int64_t body_bytes_ = 0;  // of the server's, this connection's
   bool keep_alive_ = false, is_head_ = false;
+  bool is_http_1_1_ = true;  // else its client knows less
   const bool is_late_;       // began when the server was finishing
   bool waiting_ = true;      // nothing has come that is not answered
   bool is_partial_ = false;  // the request that is answered was not read whole

@@ -26,6 +26,18 @@ TEST(RequestHeaders, AFieldThatIsThereTwiceHasBothValues) {
   EXPECT_EQ(headers.at("inference-header-content-length"), ", 7");
 }
 
+// Both together would be the name of a third.
+TEST(RequestHeaders, TwoStreamsAreNotOneWithACommaInItsName) {
+  RequestHeaders headers;
+  add_header(headers, "Sotta-Stream", "a, b");
+
+  add_header(headers, "sotta-stream", "a, b");
+
+  EXPECT_EQ(headers.at("sotta-stream"), "a, b");
+  expect_refusal(HttpStatus::kBadRequest, "Sotta-Stream: expected one name",
+                 [&] { add_header(headers, "Sotta-Stream", "c"); });
+}
+
 TEST(RequestHeaders, NoTransferCodingButChunkedIsTaken) {
   EXPECT_NO_THROW(check_framing({}));
   EXPECT_NO_THROW(check_framing({{"transfer-encoding", "Chunked"}}));

@@ -21,7 +21,11 @@ std::string lower_case(std::string_view text) {
 void add_header(RequestHeaders& headers, std::string_view name,
                 std::string_view value) {
   const auto [found, added] = headers.try_emplace(lower_case(name), value);
-  if (!added) found->second.append(", ").append(value);
+  if (added) return;
+  if (found->first != "sotta-stream")
+    found->second.append(", ").append(value);
+  else if (found->second != value)
+    refuse("Sotta-Stream", "expected one name, got two that differ");
 }
 
 void check_framing(const RequestHeaders& headers, bool is_http_1_1) {

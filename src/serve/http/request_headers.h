@@ -9,7 +9,8 @@ namespace sotta {
 using RequestHeaders = std::map<std::string, std::string>;
 
 // Adds a field: its name in lower case. One that is there twice has both
-// values, as RFC 9110 says: nobody chooses one of them.
+// values, as RFC 9110 says: nobody chooses one of them. But Sotta-Stream, whose
+// value may hold commas: throws RequestError(kBadRequest) for two that differ.
 void add_header(RequestHeaders& headers, std::string_view name,
                 std::string_view value);
 

@@ -39,6 +39,8 @@ TEST(Route, APathOfAnotherMethodSaysWhichItHas) {
   EXPECT_EQ(match("POST", "/v2/models/m/streams/a").methods,
             "GET or PUT or DELETE");
   EXPECT_EQ(match("POST", "/v2/models/stats").methods, "GET");
+  EXPECT_EQ(match("POST", "/v2/models/m/streams/a").allowed,
+            "GET, HEAD, PUT, DELETE");
   for (const char* path : {"/", "/v3", "/v2/models", "/v2/models/m/streams/a/x",
                            "/v2/models/m/streams/a/norm/x"}) {
     EXPECT_EQ(match("GET", path).route, nullptr) << path;

@@ -165,8 +165,9 @@ TEST_F(RunningServer, HeadIsGetWithoutABody) {
 
   EXPECT_EQ(ask("HEAD /v2" + rest),
             whole.substr(0, whole.find("\r\n\r\n") + 4));
-  EXPECT_NE(ask("HEAD /v2/models/m/infer" + rest).find(" 405 "),
-            std::string::npos);
+  const std::string refused = ask("HEAD /v2/models/m/infer" + rest);
+  EXPECT_NE(refused.find(" 405 "), refused.npos);
+  EXPECT_NE(refused.find("\r\nAllow: POST\r\n"), refused.npos) << refused;
   const std::string events = ask("HEAD /v2/models/m/events" + rest);
   EXPECT_NE(events.find("text/event-stream"), events.npos) << events;
 }

@@ -75,9 +75,7 @@ AccessControl::Caller AccessControl::admit(const HttpRequest& request,
   if (match.route == nullptr && match.methods.empty())
     throw RequestError(HttpStatus::kNotFound, "target",
                        "there is nothing at this path");
-  if (match.route == nullptr)
-    throw RequestError(HttpStatus::kNotAllowed, "method",
-                       "expected " + match.methods);
+  if (match.route == nullptr) throw MethodNotAllowed(match);
   // As if it were not there.
   if (!match.model.empty() && !caller->reaches_model(match.model))
     throw RequestError(HttpStatus::kNotFound, "model",

@@ -23,6 +23,14 @@ bool fits(std::string_view form, const std::vector<std::string>& path,
   return form.empty();
 }
 
+void add_method(const std::string& method, RouteMatch& none) {
+  if (none.methods.find(method) != std::string::npos) return;
+  const bool first = none.methods.empty();
+  none.methods += (first ? "" : " or ") + method;
+  none.allowed += (first ? "" : ", ") + method;
+  if (method == "GET") none.allowed += ", HEAD";
+}
+
 std::vector<std::string> without_version(std::vector<std::string> path) {
   if (path.size() >= 5 && path[1] == "models" && path[3] == "versions")
     path.erase(path.begin() + 3, path.begin() + 5);
@@ -82,17 +90,14 @@ const std::vector<Route>& routes() {
 RouteMatch match_route(const std::string& method,
                        const std::vector<std::string>& path) {
   const auto parts = without_version(path);
-  std::string methods;
+  RouteMatch none;
   for (const Route& route : routes()) {
     RouteMatch match;
     if (!fits(route.path, parts, match)) continue;
     match.route = &route;
     if (method == route.method) return match;
-    if (methods.find(route.method) == std::string::npos)
-      methods += (methods.empty() ? "" : " or ") + std::string(route.method);
+    add_method(route.method, none);
   }
-  RouteMatch none;
-  none.methods = methods;
   return none;
 }
 

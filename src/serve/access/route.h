@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "serve/access/scope.h"
+#include "serve/request_error.h"
 
 namespace sotta {
 
@@ -30,6 +31,18 @@ struct RouteMatch {
   const Route* route = nullptr;  // none: there is no such path or method
   std::string model, stream;
   std::string methods;  // those that the path has: "GET or PUT"; empty: no path
+  std::string allowed;  // the same for the header Allow: "GET, HEAD, PUT"
+};
+
+// A path that has others than the method that was asked for.
+class MethodNotAllowed : public RequestError {
+ public:
+  explicit MethodNotAllowed(const RouteMatch& match)
+      : RequestError(HttpStatus::kNotAllowed, "method",
+                     "expected " + match.methods),
+        allowed(match.allowed) {}
+
+  const std::string allowed;  // RouteMatch's
 };
 
 // `path` in parts, without escapes. "/versions/V" behind a model may be left

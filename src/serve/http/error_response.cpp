@@ -7,6 +7,7 @@
 #include "sotta/core/error.h"
 
 #include "gpu/out_of_memory.h"
+#include "serve/access/route.h"
 #include "serve/fleet/forwarder.h"
 #include "serve/protocol/infer_response.h"
 #include "serve/request_error.h"
@@ -37,6 +38,8 @@ HttpResponse respond(const RequestError& error) {
   response.body = write_error(error);
   if (error.status() == HttpStatus::kTooMany)
     response.headers.emplace_back("Retry-After", "1");
+  if (const auto* other = dynamic_cast<const MethodNotAllowed*>(&error))
+    response.headers.emplace_back("Allow", other->allowed);
   if (dynamic_cast<const StreamElsewhere*>(&error) != nullptr) {
     response.headers.emplace_back("Retry-After", "1");
     response.headers.emplace_back(kElsewhereHeader, "1");

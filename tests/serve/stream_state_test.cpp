@@ -1,5 +1,7 @@
 #include "serve/streams/stream_state.h"
 
+#include <limits>
+
 #include <ATen/ops/arange.h>
 
 #include "tests/support/expect_error.h"
@@ -92,6 +94,25 @@ TEST(StreamState, ATruncationIsNoticed) {
       safetensors_bytes(to_tensor_file(example()), "test");
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_THROW(parse(whole.substr(0, size)), Error) << size;
+}
+
+// A client may have made it, with a checksum that fits. What is counted on from
+// the largest number, and answers in no order, could not be read again.
+TEST(StreamState, WhatCouldNotGoOnIsRefused) {
+  for (int64_t StreamState::*count :
+       {&StreamState::next_seq, &StreamState::guard_trips,
+        &StreamState::skipped}) {
+    StreamState state = example();
+    state.*count = std::numeric_limits<int64_t>::max() - 1;
+    testing::expect_error(ErrorKind::kBadFormat, "to be counted on from", [&] {
+      to_stream_state(to_tensor_file(state), "test");
+    });
+  }
+  StreamState state = example();
+  state.next_seq = 6;  // its last answer's
+  testing::expect_error(
+      ErrorKind::kBadFormat, "answers to requests before next_seq",
+      [&] { to_stream_state(to_tensor_file(state), "test"); });
 }
 
 TEST(StreamState, AnotherSafetensorsFileIsNone) {

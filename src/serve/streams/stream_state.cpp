@@ -2,10 +2,10 @@
 
 #include <charconv>
 #include <cstring>
-#include <limits>
 
 #include "sotta/core/error.h"
 
+#include "adapt/stored_count.h"
 #include "data/tensor.h"
 #include "serve/streams/checksum.h"
 
@@ -76,9 +76,11 @@ class Metadata {
     int64_t number = -1;
     const char* end = value.data() + value.size();
     const auto [stop, problem] = std::from_chars(value.data(), end, number);
-    if (problem != std::errc() || stop != end || number < 0)
+    if (problem != std::errc() || stop != end || number < 0 ||
+        number > kMostCounted)
       fail(ErrorKind::kBadFormat, subject_,
-           "expected \"" + std::string(key) + "\" of at least 0");
+           "expected \"" + std::string(key) + "\" of 0 to " +
+               std::to_string(kMostCounted) + ", to be counted on from");
     return number;
   }
 
@@ -122,9 +124,6 @@ StateSummary summary_of(const TensorFile& file, const std::string& subject) {
          "expected the format \"" + std::string(kFormat) + "\", got another");
   StateSummary summary;
   summary.next_seq = metadata.number("next_seq");
-  if (summary.next_seq == std::numeric_limits<int64_t>::max())
-    fail(ErrorKind::kBadFormat, subject,
-         "expected a next_seq that can be counted on from");
   summary.frozen = metadata.number("frozen") != 0;
   summary.guard_trips = metadata.number("guard_trips");
   if (metadata.has("skipped"))  // earlier versions had none of these
@@ -164,6 +163,10 @@ StreamState to_stream_state(const TensorFile& file,
       fail(ErrorKind::kBadFormat, subject, "expected answers as uint8");
     state.answers.parse({reinterpret_cast<const char*>(array.data.get()),
                          static_cast<size_t>(array.bytes())});
+    // Those to come would stand behind them, out of their order.
+    if (state.answers.end() > state.next_seq)
+      fail(ErrorKind::kBadFormat, subject,
+           "expected answers to requests before next_seq alone");
   }
   return state;
 }

@@ -1,7 +1,10 @@
 #include "serve/streams/stream_watch.h"
 
+#include <cmath>
 #include <new>
 #include <stdexcept>
+
+#include <ATen/ops/full_like.h>
 
 #include "serve/streams/state_store.h"
 #include "tests/serve/small_stream.h"
@@ -95,6 +98,22 @@ TEST(StreamWatch, CommandsAreEventsAndTheDistanceFollowsThem) {
   stream->set_frozen(false);  // it is not frozen: nothing happens
   EXPECT_EQ(watched.events, (std::vector<std::string>{"window", "snapshot 2",
                                                       "reset", "rollback 2"}));
+}
+
+TEST(StreamWatch, ARuinedNetworkIsFarFromTheSource) {
+  for (const double value : {1e30, HUGE_VAL, std::nan("")}) {
+    Watched watched;
+    const auto stream = watched.open();
+    StreamState state = stream->state();
+    state.adapter.tensors.at("affine") =
+        at::full_like(state.adapter.tensors.at("affine"), value);
+
+    stream->replace_state(state);
+
+    const double distance = stream->status().live.distance;
+    EXPECT_GT(distance, 1e30) << value;
+    EXPECT_TRUE(std::isfinite(distance)) << value;
+  }
 }
 
 TEST(StreamWatch, AGuardThatTripsIsAnEventWithItsWords) {

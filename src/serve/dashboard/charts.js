@@ -19,7 +19,7 @@ function html(name, className, text = "") {
 
 export const percent = (share) => `${Math.round(share * 100)} %`;
 export const milliseconds = (ms) => (ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms).toLocaleString("en")} ms`);
-const plain = (value) => value.toFixed(value < 10 ? 2 : 1);
+const plain = (value) => (value < 1e6 ? value.toFixed(value < 10 ? 2 : 1) : value.toExponential(1));
 
 // A number that is easy to read, and at least `value`.
 function ceiling(value) {

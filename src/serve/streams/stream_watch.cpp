@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 
 #include "gpu/device_work.h"
 
 namespace sotta {
 namespace {
 
-double distance_from_source(const Adapter& adapter) {
+// That of a ruined network may be beyond all numbers, or be none: the largest
+// then, as 0 is that of a network as it was loaded.
+float distance_from_source(const Adapter& adapter) {
+  constexpr float kMost = std::numeric_limits<float>::max();
   const at::Tensor& source = adapter.model().source().affine;
   const DeviceWork at_work(source.device());
-  return adapter.state().affine.sub(source).norm().item<double>();
+  const at::Tensor moved = adapter.state().affine.sub(source);
+  const double distance = moved.norm(2, at::kDouble).item<double>();
+  return distance < kMost ? static_cast<float>(distance) : kMost;
 }
 
 }  // namespace
@@ -59,7 +65,7 @@ void StreamWatch::learnt(const Adapter& adapter, const UpdateReport& report,
   WindowFigures end;
   end.learnt = report.applied;
   end.guard = !report.guard.empty();
-  end.distance = static_cast<float>(distance_from_source(adapter));
+  end.distance = distance_from_source(adapter);
   end.update_seconds = static_cast<float>(seconds);
   end_window(end, report.verdicts);
   if (end.guard) tell(StreamEvent::Kind::kGuard, report.guard);

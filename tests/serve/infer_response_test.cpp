@@ -1,5 +1,6 @@
 #include "serve/protocol/infer_response.h"
 
+#include <cmath>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -40,6 +41,16 @@ TEST(InferResponse, NamesTheStreamAndWhereItStands) {
             R"("durable_seq":64,"updates":1,"guard":""},)"
             R"("outputs":[{"name":"label","datatype":"INT64","shape":[2],)"
             R"("data":[0,0]}]})");
+}
+
+TEST(InferResponse, WhatIsNoNumberIsNull) {
+  InferResult result = two_images();
+  result.answer.logits[1] = std::nanf("");
+  result.answer.logits[2] = HUGE_VALF;
+
+  EXPECT_NE(write_infer_response("m", asking_for({{"logits"}}), result)
+                .body.find(R"("data":[0.1,null,null,1e-10])"),
+            std::string::npos);
 }
 
 TEST(InferResponse, SaysWhyAStreamIsFrozen) {

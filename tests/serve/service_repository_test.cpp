@@ -99,10 +99,11 @@ TEST(ServiceRepository, AModelWhoseStreamsTheDiskRefusesStaysLoaded) {
 TEST(ServiceRepository, AModelThatCannotBeOpenedSaysWhy) {
   ServiceOptions options;
   options.open = [](const std::string& name) -> std::unique_ptr<ServedModel> {
-    fail(ErrorKind::kNotFound, name, "no such file");
+    fail(ErrorKind::kNotFound, "/srv/models/" + name, "no such file");
   };
   SmallService small(small_model(), options);
 
+  // Not where the server has its files.
   expect_answer(small.send("POST", kLoad), 400,
                 "model: it could not be loaded: m: no such file");
 

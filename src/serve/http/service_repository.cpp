@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "sotta/core/error.h"
+#include "sotta/core/log.h"
 
 #include "serve/http/documents.h"
 #include "serve/http/service.h"
 #include "serve/http/service_call.h"
 #include "serve/protocol/json_input.h"
 #include "serve/request_error.h"
+#include "serve/streams/without_folder.h"
 
 namespace sotta {
 namespace {
@@ -125,7 +127,9 @@ void Service::open_model(const std::string& name) {
     require(options_.open != nullptr, name, "expected a server that can load");
     repository_.set_ready(options_.open(name));
   } catch (const std::exception& error) {
-    const std::string reason = "it could not be loaded: " + first_line(error);
+    log(LogLevel::kWarning, name + ": cannot be loaded: " + first_line(error));
+    const std::string reason =
+        "it could not be loaded: " + without_folder(first_line(error));
     repository_.set_unavailable(name, reason);
     throw RequestError(HttpStatus::kBadRequest, "model", reason);
   }

@@ -1,9 +1,10 @@
 #include "serve_access.h"
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <utility>
+
+#include <unistd.h>
 
 #include "sotta/core/error.h"
 #include "sotta/core/log.h"
@@ -11,6 +12,7 @@
 #include "serve/access/access_control.h"
 #include "serve/access/host_check.h"
 #include "serve/access/token.h"
+#include "serve/http/line_writer.h"
 
 namespace sotta::cli {
 
@@ -30,22 +32,26 @@ void use_tokens(const std::filesystem::path& file, ServiceOptions& service,
   };
 }
 
-void log_requests(const std::string& form, ServerOptions& server) {
-  if (form == "none") return;
-  // One call a line: lines of several threads do not mix.
-  const auto write = [](std::string line) {
-    line += "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
-  };
+std::shared_ptr<void> log_requests(const std::string& form,
+                                   ServerOptions& server) {
+  if (form == "none") return nullptr;
   const bool json = form == "json";
-  server.log_request = [json, write](const RequestLogEntry& entry) {
-    write(json ? to_json_line(entry) : to_text_line(entry));
+  const auto warning = [json](const std::string& message) {
+    return json ? to_json_line(std::chrono::system_clock::now(), message)
+                : "sotta: " + message;
   };
-  if (!json) return;
-  set_log_sink([write](LogLevel level, const std::string& message) {
-    if (level == LogLevel::kWarning)
-      write(to_json_line(std::chrono::system_clock::now(), message));
+  const auto writer =
+      std::make_shared<LineWriter>(STDERR_FILENO, [warning](size_t lines) {
+        return warning("the log lacks " + std::to_string(lines) +
+                       " lines, as nobody read it");
+      });
+  server.log_request = [json, writer](const RequestLogEntry& entry) {
+    writer->write(json ? to_json_line(entry) : to_text_line(entry));
+  };
+  set_log_sink([warning, writer](LogLevel level, const std::string& message) {
+    if (level == LogLevel::kWarning) writer->write(warning(message));
   });
+  return {nullptr, [writer](void*) { writer->flush(); }};
 }
 
 HostNames known_hosts(const std::string& listen,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@ void use_tokens(const std::filesystem::path& file, ServiceOptions& service,
                 ServerOptions& server);
 
 // How a server logs: "none", "text" or "json", a line per request to standard
-// error. With "json" warnings are JSON too.
-void log_requests(const std::string& form, ServerOptions& server);
+// error. With "json" warnings are JSON too. When the result goes all lines have
+// been written, unless nobody reads them: the server waits for no reader.
+std::shared_ptr<void> log_requests(const std::string& form,
+                                   ServerOptions& server);
 
 // By which names a server may be asked that listens on this address: any, if
 // that is not loopback and no names are given.

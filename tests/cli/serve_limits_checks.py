@@ -49,6 +49,15 @@ def requests_are_logged_without_what_is_in_them():
 
 
 @check
+def a_log_that_nobody_reads_keeps_nobody_waiting():
+    with Server("--log", "json", state="log-full") as server:
+        client = server.client()
+        for _ in range(2000):  # a pipe has room for 400 lines
+            expect(client.ask("GET", "/v2/health/live").status, 200, "nobody reads")
+        expect(len(errors_of(server).splitlines()), 2000, "lines once somebody does")
+
+
+@check
 def streams_hold_so_much_on_disk_and_no_more():
     pixels = draw_images(4, 2)
     with Server("--max-state-mb", "1", "--window", "4", state="quota") as server:

@@ -274,7 +274,7 @@ void run(const ServeFlags& flags) {
   use_blas_threads(std::max<int64_t>(1, threads / workers_of(flags)));
   ServerOptions server_options;
   server_options.listen = flags.listen;
-  log_requests(flags.log, server_options);
+  const auto written = log_requests(flags.log, server_options);
   use_tokens(flags.tokens, options, server_options);
   options.hosts = known_hosts(flags.listen, flags.allow_host);
   options.fleet = fleet;

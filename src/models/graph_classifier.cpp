@@ -251,3 +251,11 @@ void fail_to_adapt(const std::string& subject, const std::exception& error) {
 }
 
 }  // namespace sotta
+std::string norm_name(const std::string& scale) {
+  const std::string usual = ".weight";
+  const bool is_usual =
+      scale.size() > usual.size() &&
+      scale.compare(scale.size() - usual.size(), usual.size(), usual) == 0;
+  return is_usual ? scale.substr(0, scale.size() - usual.size()) : scale;
+}
+

@@ -64,6 +64,10 @@ void check_graph_options(const LoadOptions& options, const GraphOrigin& origin);
 // numbers, of one length.
 void check_norm_vectors(const GraphNorm& norm, const std::string& subject);
 
+// "layer1.0.bn1" of "layer1.0.bn1.weight". A layer whose scales have another
+// name is called by it: its module may have other vectors, and other layers.
+std::string norm_name(const std::string& scale);
+
 // What LibTorch complains of in one line. Its interpreter puts the reason
 // behind an account of the code that was running.
 std::string libtorch_reason(const std::exception& error);

@@ -205,36 +205,37 @@ class Lifting {
   // What has no scale and shift for each channel is part of the body.
   void find_norm(Node* node, const NormOperator& found) {
     const NamedTensor scale = held_by(node->input(found.scale));
-    const at::Tensor shift = held_by(node->input(found.scale + 1)).tensor;
+    const NamedTensor shift = held_by(node->input(found.scale + 1));
     const bool is_batch = found.kind == NormKind::kBatch;
-    if (!scale.tensor.defined() || !shift.defined()) {
+    if (!scale.tensor.defined() || !shift.tensor.defined()) {
       if (is_batch && sees_images(node->input(0)))
         refuse("has a batch norm layer without scale or shift");
       return;
     }
-    if (!is_batch && (scale.tensor.dim() != 1 || shift.dim() != 1)) return;
-    GraphNorm norm{scale.name.substr(0, scale.name.find_last_of('.')),
-                   found.kind,
-                   scale.tensor,
-                   shift,
-                   {},
-                   {}};
+    if (!is_batch && (scale.tensor.dim() != 1 || shift.tensor.dim() != 1))
+      return;
+    GraphNorm norm{norm_name(scale.name), found.kind, scale.tensor,
+                   shift.tensor,          {},         {}};
     if (is_batch) {
       norm.running_mean = running_average(node->input(3));
       norm.running_var = running_average(node->input(4));
     }
+    const NormVectorNames names{scale.name, shift.name};
     const auto known = std::find_if(
-        result_.norms.begin(), result_.norms.end(),
-        [&](const GraphNorm& other) { return other.name == norm.name; });
-    const auto number = known - result_.norms.begin();
-    if (known == result_.norms.end()) {
+        norm_vectors_.begin(), norm_vectors_.end(),
+        [&](const auto& other) { return other.scale == names.scale; });
+    const auto number = static_cast<size_t>(known - norm_vectors_.begin());
+    if (known == norm_vectors_.end()) {
       check_norm_vectors(norm, subject_);
       result_.norms.push_back(norm);
-    } else if (is_batch) {
-      // Its statistics would be those of one of the two.
-      refuse("uses batch norm layer " + norm.name + " twice");
+      norm_vectors_.push_back(names);
+    } else if (is_batch || known->shift != names.shift) {
+      // Statistics or shifts would be those of one of the two.
+      refuse(
+          (is_batch ? "uses batch norm layer " : "uses scales of norm layer ") +
+          result_.norms[number].name + " twice");
     }
-    norm_nodes_.push_back({node, found, static_cast<size_t>(number)});
+    norm_nodes_.push_back({node, found, number});
   }
 
   // Every parameter outside the norm layers becomes an input, those of the last
@@ -244,7 +245,7 @@ class Lifting {
     std::map<std::string, std::vector<Node*>> uses;
     std::vector<std::string> order;
     for (Node* node : all_nodes(*result_.graph)) {
-      if (node->kind() != c10::prim::GetAttr || is_part_of_norm(node)) continue;
+      if (node->kind() != c10::prim::GetAttr || is_for_norms(node)) continue;
       const std::string name = joined(path_of(node));
       if (!parameters_.count(name)) {
         make_constant(node);
@@ -277,13 +278,22 @@ class Lifting {
     return std::count(classifier_.begin(), classifier_.end(), name) > 0;
   }
 
-  bool is_part_of_norm(const Node* node) const {
-    auto path = path_of(node);
-    path.pop_back();
-    const std::string name = joined(path);
+  // Whether only norm layers read it, as their vectors. Their module may have
+  // others, which belong to the body.
+  bool is_for_norms(const Node* node) const {
+    const auto& uses = node->output()->uses();
+    return !uses.empty() &&
+           std::all_of(uses.begin(), uses.end(),
+                       [&](const auto& use) { return is_norm_vector(use); });
+  }
+
+  bool is_norm_vector(const torch::jit::Use& use) const {
     return std::any_of(
-        result_.norms.begin(), result_.norms.end(),
-        [&](const GraphNorm& norm) { return norm.name == name; });
+        norm_nodes_.begin(), norm_nodes_.end(), [&](const NormNode& norm) {
+          const size_t count = norm.found.kind == NormKind::kBatch ? 4 : 2;
+          return use.user == norm.node && use.offset >= norm.found.scale &&
+                 use.offset < norm.found.scale + count;
+        });
   }
 
   // The number of classes is that of the last layer with weights: heads may be
@@ -346,6 +356,10 @@ class Lifting {
   }
 
   // A norm layer where it runs.
+  struct NormVectorNames {
+    std::string scale, shift;
+  };
+
   struct NormNode {
     Node* node;
     NormOperator found;
@@ -358,6 +372,7 @@ class Lifting {
   std::set<std::string> parameters_;  // names of all
   std::vector<NormNode> norm_nodes_;
   std::vector<std::string> classifier_;  // names of the last linear layer's
+  std::vector<NormVectorNames> norm_vectors_;  // of LiftedGraph::norms
 };
 
 }  // namespace

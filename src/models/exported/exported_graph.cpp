@@ -292,15 +292,20 @@ class Lifting {
     norm_numbers_[number] = static_cast<size_t>(known - plan_->norms.begin());
     if (known == plan_->norms.end())
       add_norm(kind, places);
-    else if (is_batch)
-      // Its statistics would be those of one of the two.
-      refuse("uses batch norm layer " +
-             result_.norms[norm_numbers_[number]].name + " twice");
+    else if (is_batch || known->shift != *shift)
+      // Statistics or shifts would be those of one of the two.
+      refuse(
+          (is_batch ? "uses batch norm layer " : "uses scales of norm layer ") +
+          result_.norms[norm_numbers_[number]].name + " twice");
   }
 
   void add_norm(NormKind kind, const NormPlaces& places) {
-    GraphNorm norm{norm_name(places.scale), kind, tensor_of(places.scale),
-                   tensor_of(places.shift), {},   {}};
+    GraphNorm norm{norm_name(graph_.inputs[places.scale].name),
+                   kind,
+                   tensor_of(places.scale),
+                   tensor_of(places.shift),
+                   {},
+                   {}};
     if (places.running_mean) {
       norm.running_mean = tensor_of(*places.running_mean);
       norm.running_var = tensor_of(*places.running_var);
@@ -312,16 +317,6 @@ class Lifting {
       in_norms_.insert(place);
     result_.norms.push_back(std::move(norm));
     plan_->norms.push_back(places);
-  }
-
-  // "layer1.0.bn1" of "layer1.0.bn1.weight".
-  std::string norm_name(size_t scale) const {
-    const std::string& name = graph_.inputs[scale].name;
-    const std::string layer = name.substr(0, name.find_last_of('.'));
-    const bool is_taken =
-        std::any_of(result_.norms.begin(), result_.norms.end(),
-                    [&](const GraphNorm& norm) { return norm.name == layer; });
-    return is_taken ? name : layer;
   }
 
   // The last layer's input, where that is linear; its weights end the body.

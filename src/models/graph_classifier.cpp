@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "sotta/core/error.h"
@@ -19,6 +22,10 @@
 
 namespace sotta {
 namespace {
+
+// Of images, the smallest first.
+constexpr int64_t kUsualSides[] = {28,  32,  64,  96,  128, 160, 192,
+                                   224, 240, 256, 299, 384, 512};
 
 at::Tensor flat(const std::vector<at::Tensor>& parts) {
   std::vector<at::Tensor> vectors;
@@ -79,22 +86,28 @@ class GraphClassifier : public Classifier {
 
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         NormStats stats) const override {
-    const SettingsScope scope(settings_, state.affine.device());
-    ForwardResult result;
-    if (stats.source != NormStats::Source::kRunning) {
-      result.batch_mean = at::zeros_like(state.running_mean);
-      result.batch_var = at::zeros_like(state.running_var);
-    }
-    torch::jit::Stack stack{input_.normalise(images, state.affine.device())};
-    push_body(stack, state);
-    push_norms(stack, state, result);
-    stack.emplace_back(static_cast<int64_t>(stats.source));
-    stack.emplace_back(stats.batch_share);
-    run(stack, images);
-    result.logits = stack[0].toTensor();
-    if (gives_features_) result.features = stack[1].toTensor();
+    ForwardResult result = run_on(images, state, stats);
     check_output(result, images.size(0));
     return result;
+  }
+
+  // For a network that does not say how many classes it has. A number counts if
+  // it was expected, two sizes of images give it, or one size alone is taken:
+  // maps that are flattened give another for every size.
+  void find_classes() {
+    const at::NoGradGuard no_gradients;
+    std::vector<int64_t> found;
+    for (const int64_t side : kUsualSides) {
+      const auto classes = classes_of(side);
+      if (!classes) continue;
+      const bool is_same = !found.empty() && found.back() == *classes;
+      found.push_back(*classes);
+      if (is_same || *classes == classes_) return void(classes_ = *classes);
+    }
+    if (found.size() == 1) return void(classes_ = found[0]);
+    if (classes_ == 0)
+      fail(ErrorKind::kUnsupported, origin_.subject,
+           "gives no logits [N, classes] for images of any usual size");
   }
 
   const ModelState& source() const override { return source_; }
@@ -117,6 +130,43 @@ class GraphClassifier : public Classifier {
   }
 
  private:
+  ForwardResult run_on(const at::Tensor& images, const ModelState& state,
+                       NormStats stats) const {
+    const SettingsScope scope(settings_, state.affine.device());
+    ForwardResult result;
+    if (stats.source != NormStats::Source::kRunning) {
+      result.batch_mean = at::zeros_like(state.running_mean);
+      result.batch_var = at::zeros_like(state.running_var);
+    }
+    torch::jit::Stack stack{input_.normalise(images, state.affine.device())};
+    push_body(stack, state);
+    push_norms(stack, state, result);
+    stack.emplace_back(static_cast<int64_t>(stats.source));
+    stack.emplace_back(stats.batch_share);
+    run(stack, images);
+    result.logits = stack[0].toTensor();
+    if (gives_features_) result.features = stack[1].toTensor();
+    return result;
+  }
+
+  // That blank images of this size give.
+  std::optional<int64_t> classes_of(int64_t side) const try {
+    const at::Tensor images =
+        at::zeros({2, channels(), side, side}, source_.affine.options());
+    const at::Tensor logits =
+        run_on(images, source_, NormStats::running()).logits;
+    if (!is_row_each(logits, images.size(0)) || logits.size(1) == 0)
+      return std::nullopt;
+    return logits.size(1);
+  } catch (const Error&) {
+    return std::nullopt;  // not a size that it takes
+  }
+
+  static bool is_row_each(const at::Tensor& rows, int64_t images) {
+    return rows.defined() && rows.dim() == 2 && rows.size(0) == images &&
+           rows.is_floating_point();
+  }
+
   void run(torch::jit::Stack& stack, const at::Tensor& images) const try {
     run_(stack);
   } catch (const std::exception& error) {
@@ -130,12 +180,9 @@ class GraphClassifier : public Classifier {
   }
 
   void check_output(const ForwardResult& result, int64_t images) const {
-    const auto fits = [&](const at::Tensor& rows) {
-      return rows.defined() && rows.dim() == 2 && rows.size(0) == images &&
-             rows.is_floating_point();
-    };
-    if (!fits(result.logits) || result.logits.size(1) != classes() ||
-        (gives_features_ && !fits(result.features)))
+    if (!is_row_each(result.logits, images) ||
+        result.logits.size(1) != classes() ||
+        (gives_features_ && !is_row_each(result.features, images)))
       fail(ErrorKind::kUnsupported, origin_.subject,
            "expected logits [" + std::to_string(images) + ", " +
                std::to_string(classes()) +
@@ -192,8 +239,10 @@ class GraphClassifier : public Classifier {
 std::unique_ptr<Classifier> make_graph_classifier(
     const GraphNetwork& network, GraphRun run, const GraphOrigin& origin,
     const LoadOptions& options) try {
-  return std::make_unique<GraphClassifier>(network, std::move(run), origin,
-                                           options);
+  auto made = std::make_unique<GraphClassifier>(network, std::move(run), origin,
+                                                options);
+  if (!network.knows_classes) made->find_classes();
+  return made;
 } catch (const Error&) {
   throw;
 } catch (const std::exception& error) {
@@ -213,6 +262,14 @@ void check_graph_options(const LoadOptions& options,
          "bf16 is for our own networks, a " + origin.format +
              " file computes in what it was made for");
   check_precision(options.precision, options.device);
+}
+
+std::string norm_name(const std::string& scale) {
+  const std::string usual = ".weight";
+  const bool is_usual =
+      scale.size() > usual.size() &&
+      scale.compare(scale.size() - usual.size(), usual.size(), usual) == 0;
+  return is_usual ? scale.substr(0, scale.size() - usual.size()) : scale;
 }
 
 void check_norm_vectors(const GraphNorm& norm, const std::string& subject) {
@@ -251,11 +308,3 @@ void fail_to_adapt(const std::string& subject, const std::exception& error) {
 }
 
 }  // namespace sotta
-std::string norm_name(const std::string& scale) {
-  const std::string usual = ".weight";
-  const bool is_usual =
-      scale.size() > usual.size() &&
-      scale.compare(scale.size() - usual.size(), usual.size(), usual) == 0;
-  return is_usual ? scale.substr(0, scale.size() - usual.size()) : scale;
-}
-

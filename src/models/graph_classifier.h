@@ -32,6 +32,7 @@ struct GraphNetwork {
   std::vector<NamedTensor> body;  // last those of the last linear layer
   std::vector<GraphNorm> norms;   // in the order they run first
   int64_t classes = 0;
+  bool knows_classes = true;  // if not, `classes` is a guess, 0 where none
   bool gives_features = false;
 };
 
@@ -50,6 +51,9 @@ struct GraphOrigin {
   std::string engine;   // "torchscript"
 };
 
+// A network that does not know its number of classes is run on blank images of
+// the usual sizes until it gives logits.
+//
 // forward() throws Error(kUnsupported) with LibTorch's reason if the network
 // cannot be run on the images, or gives no row of logits for each.
 std::unique_ptr<Classifier> make_graph_classifier(const GraphNetwork& network,
@@ -60,13 +64,13 @@ std::unique_ptr<Classifier> make_graph_classifier(const GraphNetwork& network,
 // Throws Error unless a normalisation is given and the precision fits.
 void check_graph_options(const LoadOptions& options, const GraphOrigin& origin);
 
-// Throws Error(kUnsupported) unless all of a norm layer's are vectors of
-// numbers, of one length.
-void check_norm_vectors(const GraphNorm& norm, const std::string& subject);
-
 // "layer1.0.bn1" of "layer1.0.bn1.weight". A layer whose scales have another
 // name is called by it: its module may have other vectors, and other layers.
 std::string norm_name(const std::string& scale);
+
+// Throws Error(kUnsupported) unless all of a norm layer's are vectors of
+// numbers, of one length.
+void check_norm_vectors(const GraphNorm& norm, const std::string& subject);
 
 // What LibTorch complains of in one line. Its interpreter puts the reason
 // behind an account of the code that was running.

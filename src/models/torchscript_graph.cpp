@@ -297,7 +297,8 @@ class Lifting {
   }
 
   // The number of classes is that of the last layer with weights: heads may be
-  // averaged, or pooled behind a convolution.
+  // averaged, or pooled behind a convolution. Where that is not the network's
+  // last operator, a run has to tell.
   void find_classifier() {
     for (const Node* node : all_nodes(*result_.graph)) {
       if (!is_weighted(node)) continue;
@@ -305,9 +306,9 @@ class Lifting {
       if (weight.defined() && weight.dim() > 0)
         result_.classes = weight.size(0);
     }
-    if (result_.classes == 0)
-      refuse("has no linear layer or convolution that ends in classes");
     const Node* last = result_.graph->outputs()[0]->node();
+    result_.knows_classes = last->kind() == c10::aten::linear &&
+                            held_by(last->input(1)).tensor.defined();
     if (last->kind() != c10::aten::linear) return;
     result_.gives_features = true;
     for (const size_t part : {1, 2}) {
@@ -355,11 +356,11 @@ class Lifting {
           result_.graph->outputs()[0]->node()->input(0));
   }
 
-  // A norm layer where it runs.
   struct NormVectorNames {
     std::string scale, shift;
   };
 
+  // A norm layer where it runs.
   struct NormNode {
     Node* node;
     NormOperator found;
@@ -371,8 +372,8 @@ class Lifting {
   LiftedGraph result_;
   std::set<std::string> parameters_;  // names of all
   std::vector<NormNode> norm_nodes_;
-  std::vector<std::string> classifier_;  // names of the last linear layer's
   std::vector<NormVectorNames> norm_vectors_;  // of LiftedGraph::norms
+  std::vector<std::string> classifier_;  // names of the last linear layer's
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "models/graph_classifier.h"
 
+#include <functional>
 #include <stdexcept>
 
 #include <ATen/TensorOperators.h>
@@ -22,10 +23,11 @@ GraphNetwork two_scales() {
   return network;
 }
 
-std::unique_ptr<Classifier> make(GraphRun run) {
+std::unique_ptr<Classifier> make(GraphRun run,
+                                 const GraphNetwork& network = two_scales()) {
   LoadOptions options;
   options.normalisation = Normalisation{{0}, {1}};
-  return make_graph_classifier(two_scales(), std::move(run),
+  return make_graph_classifier(network, std::move(run),
                                {"net", "Graph", "graph"}, options);
 }
 
@@ -60,6 +62,42 @@ TEST(GraphClassifier, OtherOutputsAndFailuresAreOneSentence) {
       [&] {
         forward([](torch::jit::Stack&) { throw std::runtime_error("no"); });
       });
+}
+
+// Of a network that gives the rows of `columns(side)` for images of a size.
+int64_t classes_found(int64_t guess,
+                      const std::function<int64_t(int64_t side)>& columns) {
+  GraphNetwork network = two_scales();
+  network.classes = guess;
+  network.knows_classes = false;
+  return make(
+             [columns](torch::jit::Stack& stack) {
+               const at::Tensor images = stack[0].toTensor();
+               const int64_t found = columns(images.size(3));
+               if (found == 0) throw std::runtime_error("too small");
+               stack = torch::jit::Stack{at::ones({images.size(0), found})};
+             },
+             network)
+      ->classes();
+}
+
+TEST(GraphClassifier, ARunTellsTheNumberOfClassesWhereNothingElseDoes) {
+  EXPECT_EQ(classes_found(9, [](int64_t) { return 5; }), 5);
+  EXPECT_EQ(classes_found(0, [](int64_t s) { return s < 200 ? 0 : 5; }), 5);
+  EXPECT_EQ(classes_found(9, [](int64_t s) { return s == 224 ? 5 : 0; }), 5);
+  // Flattened maps: what was expected is found at one of the sizes, or stays.
+  EXPECT_EQ(classes_found(128, [](int64_t s) { return s; }), 128);
+  EXPECT_EQ(classes_found(9, [](int64_t s) { return s; }), 9);
+  EXPECT_EQ(classes_found(9, [](int64_t) { return 0; }), 9);
+  testing::expect_error(ErrorKind::kUnsupported,
+                        "net: gives no logits [N, classes]",
+                        [] { classes_found(0, [](int64_t) { return 0; }); });
+}
+
+TEST(GraphClassifier, NormLayersAreNamedByTheirModuleOrTheirScales) {
+  EXPECT_EQ(norm_name("layer1.0.bn1.weight"), "layer1.0.bn1");
+  EXPECT_EQ(norm_name("block.gamma"), "block.gamma");
+  EXPECT_EQ(norm_name("weight"), "weight");
 }
 
 TEST(GraphClassifier, NormVectorsAreOfOneLength) {

@@ -162,5 +162,23 @@ TEST(TorchScriptGraph, ScalesSharedWithoutTheirShiftsAreRefused) {
                         [&] { net.load(); });
 }
 
+// The weights are no parameter themselves, or no layer has them.
+TEST(TorchScriptGraph, HeadsThatAreReckonedHaveTheirNumberOfClasses) {
+  const Tensors tensors = with_head({{"weight", at::rand({4})},
+                                     {"bias", at::randn({4})},
+                                     {"hidden", at::randn({4, 4})},
+                                     {"gate", at::randn({1, 4})}});
+  const std::string rows =
+      "torch.linear(" + norm("rows", "weight", "bias") + ", self.hidden)";
+  for (const std::string& code :
+       {"torch.linear(" + rows + ", self.head / self.head.norm())",
+        rows + ".matmul(self.head.t())",
+        norm("rows", "weight", "bias") + ".matmul(self.head.t())",
+        "torch.linear(" + rows + ", self.head) * torch.linear(" + rows +
+            ", self.gate)"})
+    EXPECT_EQ(OneModule(tensors, {}, code).load_and_compare()->classes(), 5)
+        << code;
+}
+
 }  // namespace
 }  // namespace sotta

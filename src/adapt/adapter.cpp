@@ -1,6 +1,7 @@
 #include "sotta/adapt/adapter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -370,6 +371,9 @@ void Adapter::check(const at::Tensor& images) const {
   const auto type = images.scalar_type();
   if (type != at::kByte && type != at::kFloat)
     refuse(std::string("expected uint8 or float, got ") + c10::toString(type));
+  if (images.layout() != at::kStrided)
+    refuse(
+        c10::str("expected a dense tensor, got one that is ", images.layout()));
   if (images.dim() != 4 || images.size(1) != model().channels() ||
       images.numel() == 0)
     refuse("expected a shape [N, " + std::to_string(model().channels()) +
@@ -391,8 +395,9 @@ void Adapter::check_range(const at::Tensor& images) const {
   const at::Tensor range = at::stack({smallest, largest}).cpu();
   const float lowest = range.data_ptr<float>()[0];
   const float highest = range.data_ptr<float>()[1];
-  // A comparison with NaN is false; aminmax() passes NaN on.
-  if (!(lowest >= 0 && highest <= 1))
+  if (std::isnan(lowest) || std::isnan(highest))  // aminmax() passes NaN on
+    refuse("expected floats within 0 .. 1, got some that are no numbers");
+  if (lowest < 0 || highest > 1)
     refuse("expected floats within 0 .. 1, got " + std::to_string(lowest) +
            " .. " + std::to_string(highest));
 }

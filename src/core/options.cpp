@@ -24,6 +24,15 @@ const char* type_name(const OptionValue& value) {
   }
 }
 
+// Text and numbers of another type can be told from what they look like.
+std::string shown(const OptionValue& value) {
+  const std::string text = to_text(value);
+  if (std::holds_alternative<std::string>(value)) return '"' + text + '"';
+  const bool looks_whole = text.find_first_not_of("-0123456789") == text.npos;
+  return std::holds_alternative<double>(value) && looks_whole ? text + ".0"
+                                                              : text;
+}
+
 // Whether all of the text is a number; one that is too large throws.
 template <class Number>
 bool parse_whole(const std::string& name, const std::string& text,
@@ -101,7 +110,7 @@ OptionValue convert_option(const std::string& subject, const std::string& name,
   if (whole && std::holds_alternative<double>(like))
     return static_cast<double>(*whole);
   fail(ErrorKind::kInvalid, subject,
-       name + ": expected " + type_name(like) + ", got " + to_text(value));
+       name + ": expected " + type_name(like) + ", got " + shown(value));
 }
 
 }  // namespace sotta

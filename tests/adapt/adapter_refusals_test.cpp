@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <ATen/ops/full.h>
@@ -57,6 +58,14 @@ TEST(AdapterRefusals, SayWhatIsWrongWithImages) {
                  "floats within 0 .. 1, got 1.500000 .. 1.500000");
   expect_refused(*adapter, at::full({1, 3, 16, 16}, -0.5f),
                  "floats within 0 .. 1, got -0.500000 .. -0.500000");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  expect_refused(*adapter, at::full({1, 3, 16, 16}, nan),
+                 "floats within 0 .. 1, got some that are no numbers");
+  const std::string sparse =
+      "images: expected a dense tensor, got one that is Sparse";
+  expect_sentence(ErrorKind::kInvalid, sparse, [&] {
+    adapter->step(at::rand({2, 3, 16, 16}).to_sparse());
+  });
 }
 
 TEST(AdapterRefusals, FloatsReachFromZeroToOneInclusive) {

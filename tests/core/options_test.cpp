@@ -62,7 +62,7 @@ TEST(Options, UnknownNameSuggestsTheNearest) {
 
 TEST(Options, WrongTypeNamesFieldExpectationAndFinding) {
   EXPECT_EQ(message_of({{"sharpness", std::string("maybe")}}),
-            "example: sharpness: expected true or false, got maybe");
+            "example: sharpness: expected true or false, got \"maybe\"");
 }
 
 TEST(Options, MapAndBackIsTheSame) {
@@ -128,6 +128,10 @@ TEST(Options, TextThatIsNoValueNamesTheTypeAndItself) {
 TEST(Options, EveryOtherTypeIsRefusedByName) {
   EXPECT_EQ(message_of({{"memory_capacity", 1.5}}),
             "example: memory_capacity: expected a whole number, got 1.5");
+  EXPECT_EQ(message_of({{"memory_capacity", 8.0}}),
+            "example: memory_capacity: expected a whole number, got 8.0");
+  EXPECT_EQ(message_of({{"memory_capacity", std::string("8")}}),
+            "example: memory_capacity: expected a whole number, got \"8\"");
   EXPECT_EQ(message_of({{"min_confidence", true}}),
             "example: min_confidence: expected a number, got true");
   EXPECT_EQ(message_of({{"sharpness", int64_t{1}}}),

@@ -76,7 +76,11 @@ class Method:
         stats: "running", "batch", or a number: the batch's share in a mixture of both.
         affine: scales and shifts to use instead, such as a leaf that gradients are taken for.
         """
+        if not isinstance(images, torch.Tensor):
+            raise Error(f"images: expected a tensor, got {type(images).__name__}")
         state = self.state
+        if not isinstance(state, _core.ModelState):
+            raise Error(f"state: expected a sotta.ModelState, got {type(state).__name__}")
         if affine is not None:
             # clone_norm() would copy: this shares all but the scales and shifts.
             state = _core.ModelState(state.body, affine, state.running_mean, state.running_var)

@@ -32,6 +32,9 @@ struct Network {
   std::shared_ptr<const Classifier> model;
 };
 
+// For messages: "int".
+std::string type_of(py::handle value);
+
 // Python's bool, int, float and str by name. Throws Error(kInvalid) naming
 // `subject` for a value of another type.
 OptionMap to_option_map(const py::dict& values, const std::string& subject);

@@ -11,6 +11,7 @@
 
 #include "adapt/memory/images.h"
 #include "bindings.h"
+#include "core/checks.h"
 
 namespace sotta::python {
 namespace {
@@ -18,9 +19,18 @@ namespace {
 constexpr const char* kModule = "sotta._method";
 
 NormStats parse_stats(const py::object& stats) {
-  if (PyFloat_Check(stats.ptr()))
-    return NormStats::blended(stats.cast<double>());
-  const auto name = stats.cast<std::string>();
+  const OptionValue value =
+      to_option_map(py::dict(py::arg("stats") = stats), "forward")["stats"];
+  const auto* whole = std::get_if<int64_t>(&value);
+  const auto* real = std::get_if<double>(&value);
+  if (whole || real) {
+    const double share = whole ? static_cast<double>(*whole) : *real;
+    require_within("stats", share, 0, 1);
+    return NormStats::blended(share);
+  }
+  require(std::holds_alternative<std::string>(value), "stats",
+          "expected \"running\", \"batch\" or a number, got " + to_text(value));
+  const auto& name = std::get<std::string>(value);
   require_one_of("stats", name, {"running", "batch"});
   return name == "batch" ? NormStats::batch() : NormStats::running();
 }
@@ -37,12 +47,31 @@ Verdict parse_verdict(const std::string& text) {
 
 std::vector<Verdict> parse_verdicts(const py::object& texts, int64_t count) {
   std::vector<Verdict> verdicts;
-  for (const auto& text : texts)
+  for (const auto& text : texts) {
+    require(PyUnicode_Check(text.ptr()), "verdicts",
+            "expected texts, got " + type_of(text));
     verdicts.push_back(parse_verdict(text.cast<std::string>()));
+  }
   require(static_cast<int64_t>(verdicts.size()) == count, "verdicts",
           "expected " + std::to_string(count) + ", one per image, got " +
               std::to_string(verdicts.size()));
   return verdicts;
+}
+
+void check_vector(const char* name, const at::Tensor& vector,
+                  const at::Tensor& like) {
+  if (!like.defined()) return;
+  const auto form = [](const at::Tensor& tensor) {
+    return c10::str(c10::toString(tensor.scalar_type()), " ", tensor.sizes(),
+                    " on ", tensor.device());
+  };
+  require(vector.sizes() == like.sizes() &&
+              vector.scalar_type() == like.scalar_type() &&
+              vector.device() == like.device() &&
+              vector.layout() == like.layout(),
+          "state",
+          std::string("expected ") + name + " as " + form(like) + ", got " +
+              form(vector));
 }
 
 // What a Python method is given: the network as a function, and how the stream
@@ -56,6 +85,11 @@ class Context {
   ForwardResult forward(const at::Tensor& images, const ModelState& state,
                         const py::object& stats) const {
     const NormStats parsed = parse_stats(stats);
+    const ModelState& source = model().source();
+    check_vector("body", state.body, source.body);
+    check_vector("affine", state.affine, source.affine);
+    check_vector("running_mean", state.running_mean, source.running_mean);
+    check_vector("running_var", state.running_var, source.running_var);
     const bool gradients = at::GradMode::is_enabled();
     const LibraryCall call;
     const at::AutoGradMode as_before(gradients);
@@ -81,6 +115,7 @@ class PythonMethod : public Method {
  public:
   PythonMethod(const MethodContext& context, py::object self)
       : device_(context.model->source().affine.device()),
+        classes_(context.model->classes()),
         source_body_(context.model->source().body),
         self_(std::move(self)) {
     stats_ = parse_stats(self_.attr("prediction_stats"));
@@ -111,6 +146,9 @@ class PythonMethod : public Method {
       const at::Tensor logits = logits_of(answer, images);
       seen = observed(logits, classify(logits), Verdict::kPending);
     }
+    for (size_t i = 0; i < seen.verdicts.size(); ++i)
+      if (!is_finite(seen.prediction, static_cast<int64_t>(i)))
+        seen.verdicts[i] = Verdict::kNotFinite;
     window_ = join_images(window_, images);
     verdicts_.insert(verdicts_.end(), seen.verdicts.begin(),
                      seen.verdicts.end());
@@ -126,8 +164,13 @@ class PythonMethod : public Method {
     const py::object answer = self_.attr("update")(window);
     report.applied = !py::isinstance<py::str>(answer);
     if (!report.applied) report.skipped = answer.cast<std::string>();
-    if (THPVariable_Check(answer.ptr()))
+    if (THPVariable_Check(answer.ptr())) {
       report.loss = answer.cast<at::Tensor>().detach();
+      require(report.loss.numel() == 1, "update()",
+              "expected a loss of one number, got a tensor " +
+                  c10::str(report.loss.sizes()));
+      report.loss = report.loss.reshape({});
+    }
     for (Verdict& verdict : report.verdicts)
       if (verdict == Verdict::kPending)
         verdict = report.applied ? Verdict::kAdmitted : Verdict::kNotScreened;
@@ -147,8 +190,7 @@ class PythonMethod : public Method {
     add("state.affine", state.affine);
     add("state.running_mean", state.running_mean);
     add("state.running_var", state.running_var);
-    for (const auto& [name, tensor] :
-         self_.attr("state_dict")().cast<std::map<std::string, at::Tensor>>())
+    for (const auto& [name, tensor] : own_tensors())
       add("own." + name, tensor);
     for (auto& [name, tensor] : exchanged_)
       archive(name, tensor);
@@ -158,22 +200,56 @@ class PythonMethod : public Method {
 
   ModelState state() const override {
     const py::gil_scoped_acquire acquired;
-    return self_.attr("state").cast<ModelState>();
+    const py::object state = self_.attr("state");
+    require(py::isinstance<ModelState>(state), "state",
+            "expected a sotta.ModelState, got " + type_of(state));
+    return state.cast<ModelState>();
   }
 
   NormStats prediction_stats() const override { return stats_; }
 
  private:
-  static at::Tensor logits_of(const py::object& answer,
-                              const at::Tensor& images) {
+  at::Tensor logits_of(const py::object& answer,
+                       const at::Tensor& images) const {
     require(THPVariable_Check(answer.ptr()), "logits",
-            "expected a tensor, got " +
-                py::str(py::type::of(answer)).cast<std::string>());
+            "expected a tensor, got " + type_of(answer));
     const at::Tensor logits = answer.cast<at::Tensor>().detach();
-    require(logits.dim() == 2 && logits.size(0) == images.size(0) &&
-                logits.scalar_type() == at::kFloat,
-            "logits", "expected a float row for each image");
+    require(
+        logits.dim() == 2 && logits.size(0) == images.size(0) &&
+            logits.size(1) == classes_ && logits.scalar_type() == at::kFloat &&
+            logits.device() == device_ && logits.layout() == at::kStrided,
+        "logits",
+        "expected a float row for each image, of " + std::to_string(classes_) +
+            " classes, got " + c10::toString(logits.scalar_type()) + " " +
+            c10::str(logits.sizes()));
     return logits;
+  }
+
+  // What state_dict() gives.
+  std::map<std::string, at::Tensor> own_tensors() const {
+    const py::object given = self_.attr("state_dict")();
+    require(py::isinstance<py::dict>(given), "state_dict()",
+            "expected a dict of tensors, got " + type_of(given));
+    std::map<std::string, at::Tensor> tensors;
+    for (const auto& [name, tensor] : given.cast<py::dict>()) {
+      require(PyUnicode_Check(name.ptr()) && THPVariable_Check(tensor.ptr()),
+              "state_dict()",
+              "expected tensors by name, got " + type_of(tensor) + " by " +
+                  type_of(name));
+      const auto text = name.cast<std::string>();
+      tensors[text] = tensor.cast<at::Tensor>();
+      require(has_own_memory(tensors[text]), "state_dict()",
+              text + ": expected a dense tensor with memory of its own");
+    }
+    return tensors;
+  }
+
+  // Not so of what only stands for numbers, or repeats one in several places.
+  static bool has_own_memory(const at::Tensor& tensor) {
+    if (tensor.layout() != at::kStrided || tensor.is_meta()) return false;
+    for (int64_t i = 0; i < tensor.dim(); ++i)
+      if (tensor.stride(i) == 0 && tensor.size(i) > 1) return false;
+    return true;
   }
 
   // Loaded in place, so what Python holds changes too.
@@ -206,6 +282,7 @@ class PythonMethod : public Method {
   }
 
   at::Device device_;
+  int64_t classes_;
   at::Tensor source_body_;
   py::object self_;
   NormStats stats_;
@@ -222,8 +299,11 @@ py::object find_class(const std::string& name) {
 std::vector<OptionField> class_options(const std::string& name) {
   const py::gil_scoped_acquire acquired;
   std::vector<OptionField> fields;
-  const auto defaults = find_class(name).attr("options").cast<py::dict>();
-  for (const auto& [option, value] : to_option_map(defaults, name))
+  const py::object defaults = find_class(name).attr("options");
+  require(py::isinstance<py::dict>(defaults), name,
+          "expected options as a dict, got " + type_of(defaults));
+  for (const auto& [option, value] :
+       to_option_map(defaults.cast<py::dict>(), name))
     fields.push_back({option, value, ""});
   return fields;
 }

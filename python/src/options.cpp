@@ -5,20 +5,38 @@
 namespace sotta::python {
 namespace {
 
-OptionValue to_option(const std::string& name, py::handle value,
+// Numbers of other libraries (NumPy, PyTorch) are numbers too: item() says of
+// which kind.
+py::object plain_number(py::handle value) {
+  const auto object = py::reinterpret_borrow<py::object>(value);
+  const bool is_scalar = py::hasattr(value, "item") &&
+                         py::hasattr(value, "ndim") &&
+                         py::int_(0).equal(value.attr("ndim"));
+  return is_scalar ? value.attr("item")() : object;
+}
+
+OptionValue to_option(const std::string& name, py::handle given,
                       const std::string& subject) {
+  const py::object value = plain_number(given);
   if (PyBool_Check(value.ptr())) return value.cast<bool>();
   if (PyUnicode_Check(value.ptr())) return value.cast<std::string>();
-  // Numbers of other libraries (NumPy) are numbers too.
-  if (PyIndex_Check(value.ptr())) return value.cast<int64_t>();
-  if (PyFloat_Check(value.ptr()) || py::hasattr(value, "__float__"))
-    return value.cast<double>();
+  if (PyFloat_Check(value.ptr())) return value.cast<double>();
+  if (PyLong_Check(value.ptr())) {
+    int overflow = 0;
+    const int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    require(overflow == 0, subject,
+            name + ": expected a number that fits 64 bits");
+    return number;
+  }
   fail(ErrorKind::kInvalid, subject,
-       name + ": expected a bool, a number or text, got " +
-           py::str(py::type::of(value)).cast<std::string>());
+       name + ": expected a bool, a number or text, got " + type_of(given));
 }
 
 }  // namespace
+
+std::string type_of(py::handle value) {
+  return py::type::of(value).attr("__name__").cast<std::string>();
+}
 
 OptionMap to_option_map(const py::dict& values, const std::string& subject) {
   OptionMap map;

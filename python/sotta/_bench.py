@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Ty
 import torch
 
 from . import _core
+from ._error import Error
 from ._method import Method, name_of
 from ._stream import data_root
 
@@ -47,7 +48,8 @@ def _show(done: int, cells: int, running: float) -> None:
 
 def bench(dataset: str, model: Path,
           methods: Union[str, Type[Method], Sequence[Union[str, Type[Method]]]] = "all", *,
-          scenarios: Names = "all", corruptions: Names = "all", seeds: Sequence[int] = (0,),
+          scenarios: Names = "all", corruptions: Names = "all",
+          seeds: Union[int, Sequence[int]] = (0,),
           preset: str = "clean", variants: Names = (), sweeps: Names = (),
           changes: Optional[Dict[str, Any]] = None, out: Path = "runs",
           data: Optional[Path] = None, device: str = "cpu", precision: str = "fp32",
@@ -70,12 +72,16 @@ def bench(dataset: str, model: Path,
     progress: True prints a line, a function is called with (done, cells, running).
     options: those of ``sotta.stream_options()``: window, severity, limit, foreign, ...
     """
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise Error(f"progress: expected True, False or a function, got {progress!r}")
+    if not (changes is None or isinstance(changes, dict)):
+        raise Error(f"changes: expected options by name, got {type(changes).__name__}")
     single = isinstance(methods, str) or isinstance(methods, type)
     rows = [name_of(method) for method in ([methods] if single else methods)]  # type: ignore
     show = _show if progress is True else progress or None
     outcome = _core.bench(
         {"dataset": dataset, "model": os.fspath(model), "methods": rows, "preset": preset,
-         "scenarios": _list(scenarios), "corruptions": _list(corruptions), "seeds": list(seeds),
+         "scenarios": _list(scenarios), "corruptions": _list(corruptions), "seeds": [seeds] if isinstance(seeds, int) else list(seeds),
          "variants": _list(variants), "sweeps": _list(sweeps), "changes": changes or {},
          "stream": options},
         {"out": os.fspath(out), "data": data_root(data), "device": device, "precision": precision,

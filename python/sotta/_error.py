@@ -1,4 +1,6 @@
 """The one exception of the library."""
+import operator
+from typing import Any
 
 
 class Error(RuntimeError):
@@ -18,3 +20,20 @@ class Error(RuntimeError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def as_whole(value: Any, name: str) -> int:
+    """The value as an int; NumPy's are some too."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise Error(f"{name}: expected a whole number, got {value!r}") from None
+    if not -2**63 <= number < 2**63:
+        raise Error(f"{name}: expected a number that fits 64 bits, got {number}")
+    return number
+
+
+def as_text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise Error(f"{name}: expected text, got {value!r}")
+    return value

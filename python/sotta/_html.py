@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterable, Mapping, Optional, Tuple, Union
 
 import torch
 
+from ._error import Error, as_whole
 from ._images import Images, as_batch
 
 _COLOURS = {"admitted": "#2a7f4f", "pending": "#8a8a8a", "guard": "#b03030",
@@ -38,7 +39,12 @@ class Sheet:
 
 def sheet(images: Images, columns: int = 16) -> Sheet:
     """The first 64 images, uint8 or float in [0, 1], side by side."""
-    return Sheet(arrange(as_batch(images), columns))
+    batch, columns = as_batch(images), as_whole(columns, "columns")
+    if batch.numel() == 0:
+        raise Error(f"images: expected at least one, got {list(batch.shape)}")
+    if columns < 1:
+        raise Error(f"columns: expected at least 1, got {columns}")
+    return Sheet(arrange(batch, columns))
 
 
 def image(pixels: torch.Tensor, text: str) -> str:

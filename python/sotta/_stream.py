@@ -2,18 +2,30 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterator, List, Optional, Tuple, Union
+import threading
+from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 
 from . import _core
-from ._error import Error
+from ._error import Error, as_whole
 from ._images import Images, as_batch
 
 
 def data_root(data: Union[str, "os.PathLike[str]", None]) -> str:
     """Where datasets lie: what is said, else SOTTA_DATA, else data/, as in the command."""
     return os.fspath(data) if data is not None else os.environ.get("SOTTA_DATA") or "data"
+
+
+def _labels(labels: Any) -> torch.Tensor:
+    """Whole numbers of any width as int64."""
+    try:
+        tensor = torch.as_tensor(labels)
+    except (TypeError, ValueError, RuntimeError):
+        raise Error(f"labels: expected whole numbers, got {type(labels).__name__}") from None
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
+        raise Error(f"labels: expected whole numbers, got {tensor.dtype}")
+    return tensor.long()
 
 
 class Stream:
@@ -32,9 +44,11 @@ class Stream:
     """
 
     def __init__(self, dataset: Union[str, Images], *,
-                 labels: Optional[torch.Tensor] = None, classes: Optional[int] = None,
+                 labels: Union[torch.Tensor, Sequence[int], None] = None, classes: Optional[int] = None,
                  foreign: Union[str, Images, None] = None,
                  data: Union[str, "os.PathLike[str]", None] = None, **options: Any) -> None:
+        if isinstance(options.get("corruptions"), (list, tuple)):
+            options["corruptions"] = ",".join(map(str, options["corruptions"]))
         if isinstance(dataset, str):
             if foreign is not None:
                 if not isinstance(foreign, str):
@@ -51,19 +65,20 @@ class Stream:
             if isinstance(foreign, str):
                 raise Error("foreign: expected images beside images of one's own, got a name")
             self._stream = _core.stream_of(
-                as_batch(dataset).contiguous(), torch.as_tensor(labels), classes,
+                as_batch(dataset).contiguous(), _labels(labels), as_whole(classes, "classes"),
                 None if foreign is None else as_batch(foreign).contiguous(), options)
         defaults = {name: value for name, value, _ in _core.stream_options()}
         self.window: int = options.get("window", defaults["window"])
+        self._turn = threading.Lock()  # to seek and to take a window
 
     def __iter__(self) -> Iterator[Tuple[torch.Tensor, torch.Tensor]]:
-        self._stream.seek(0)
         position = 0
         while position < self._stream.size:
-            # Loops over one stream at once each go their own way.
-            if self._stream.position != position:
-                self._stream.seek(position)
-            images = self._stream.next(self.window)
+            # Loops over one stream at once, in threads too, each go their own way.
+            with self._turn:
+                if self._stream.position != position:
+                    self._stream.seek(position)
+                images = self._stream.next(self.window)
             labels = self._stream.truth(position, position + len(images))[0]
             position += len(images)
             yield images, labels

@@ -19,6 +19,8 @@
 namespace sotta::python {
 namespace {
 
+constexpr int64_t kMostLanes = 256;  // as many threads
+
 using Changes = std::vector<std::pair<std::string, std::string>>;
 
 struct BenchArguments {
@@ -27,6 +29,28 @@ struct BenchArguments {
   std::string out;
   bool automatic_lanes = true;
 };
+
+// An argument as C++ has it; what it is to be is part of the message.
+template <class Wanted>
+Wanted take(const py::dict& values, const char* name,
+            const char* expected) try {
+  return values[name].cast<Wanted>();
+} catch (const py::cast_error&) {
+  fail(ErrorKind::kInvalid, name,
+       std::string("expected ") + expected + ", got " + type_of(values[name]));
+}
+
+std::string text(const py::dict& values, const char* name) {
+  return take<std::string>(values, name, "text");
+}
+
+int64_t whole(const py::dict& values, const char* name) {
+  return take<int64_t>(values, name, "a whole number");
+}
+
+std::vector<std::string> texts(const py::dict& values, const char* name) {
+  return take<std::vector<std::string>>(values, name, "text, or a list of it");
+}
 
 Changes to_changes(const py::dict& values, const std::string& subject) {
   Changes changes;
@@ -37,20 +61,21 @@ Changes to_changes(const py::dict& values, const std::string& subject) {
 
 Grid grid_of(const py::dict& values) {
   Grid grid;
-  grid.dataset = values["dataset"].cast<std::string>();
-  grid.model = values["model"].cast<std::string>();
-  grid.preset = values["preset"].cast<std::string>();
-  grid.scenarios = values["scenarios"].cast<std::vector<std::string>>();
-  grid.corruptions = values["corruptions"].cast<std::vector<std::string>>();
-  grid.seeds = values["seeds"].cast<std::vector<int64_t>>();
-  for (const auto& method : values["methods"].cast<std::vector<std::string>>())
+  grid.dataset = text(values, "dataset");
+  grid.model = text(values, "model");
+  grid.preset = text(values, "preset");
+  grid.scenarios = texts(values, "scenarios");
+  grid.corruptions = texts(values, "corruptions");
+  grid.seeds = take<std::vector<int64_t>>(values, "seeds", "whole numbers");
+  for (const auto& method : texts(values, "methods"))
     grid.rows.push_back({"", method, {}});
-  for (const auto& text : values["variants"].cast<std::vector<std::string>>())
+  for (const auto& text : texts(values, "variants"))
     grid.rows.push_back(parse_variant(text));
-  for (const auto& text : values["sweeps"].cast<std::vector<std::string>>())
+  for (const auto& text : texts(values, "sweeps"))
     for (const auto& row : parse_sweep(text))
       grid.rows.push_back(row);
-  grid.changes = to_changes(values["changes"].cast<py::dict>(), "changes");
+  grid.changes =
+      to_changes(take<py::dict>(values, "changes", "a dict"), "changes");
   assign_options(grid.stream,
                  to_option_map(values["stream"].cast<py::dict>(), "bench"),
                  "bench");
@@ -60,19 +85,19 @@ Grid grid_of(const py::dict& values) {
 BenchArguments arguments_of(const py::dict& values) {
   BenchArguments arguments;
   WorkbenchOptions& options = arguments.workbench;
-  options.data_root = values["data"].cast<std::string>();
-  options.device = parse_device(values["device"].cast<std::string>());
-  options.engine.name = values["engine"].cast<std::string>();
-  options.precision = parse_precision(values["precision"].cast<std::string>());
-  options.jobs = values["jobs"].cast<int64_t>();
+  options.data_root = text(values, "data");
+  options.device = parse_device(text(values, "device"));
+  options.engine.name = text(values, "engine");
+  options.precision = parse_precision(text(values, "precision"));
+  options.jobs = whole(values, "jobs");
   require_threads("jobs", options.jobs, 1);
-  const auto lanes = values["lanes"].cast<int64_t>();
-  require_at_least("lanes", lanes, 0);
+  const auto lanes = whole(values, "lanes");
+  require_within("lanes", lanes, 0, kMostLanes);
   arguments.automatic_lanes = lanes == 0;
   options.lanes = std::max<int64_t>(lanes, 1);
-  arguments.threads = values["threads"].cast<int64_t>();
+  arguments.threads = whole(values, "threads");
   require_threads("threads", arguments.threads, 1);
-  arguments.out = values["out"].cast<std::string>();
+  arguments.out = text(values, "out");
   return arguments;
 }
 
@@ -87,6 +112,12 @@ void choose_lanes(BenchArguments& arguments, const std::vector<Cell>& cells) {
   options.threads_for_lanes =
       std::max<int64_t>(1, arguments.threads / options.jobs);
 }
+
+// A run's number of threads would be that of all threads that begin later, too.
+struct ThreadsOfTheProcess {
+  const int count = at::get_num_threads();
+  ~ThreadsOfTheProcess() { at::set_num_threads(count); }
+};
 
 // In a thread of its own: LibTorch keeps its number of threads per thread, and
 // the interpreter's main thread has to look for interrupts.
@@ -144,6 +175,7 @@ py::dict bench(const py::dict& what, const py::dict& how,
   const Grid grid = grid_of(what);
   BenchArguments arguments = arguments_of(how);
   std::atomic<bool> stop{false};
+  const ThreadsOfTheProcess kept;
   const GridCallback callback = callback_of(progress, stop);
   std::string file;
   const GridOutcome outcome = run_beside(

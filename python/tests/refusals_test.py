@@ -81,5 +81,57 @@ class Methods(Refusals):
         self.refused("expected options as a dict", lambda: self.run_with(options=[("a", 1)]))
 
 
+class Data(Refusals):
+    def setUp(self):
+        self.images, self.labels = images(50, 3, 32), torch.arange(50) % 5
+
+    def stream(self, **arguments):
+        return sotta.Stream(self.images, **{"labels": self.labels, "classes": 5, **arguments})
+
+    def test_one_stream_in_several_threads_gives_each_its_windows(self):
+        stream = self.stream(window=8, corruptions=["fog", "clean"])
+        wanted, problems = torch.cat([x for x, _ in stream]), []
+
+        def work():
+            for _ in range(3):
+                found = torch.cat([x for x, _ in stream])
+                if not torch.equal(found, wanted):
+                    problems.append(len(found))
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        self.assertFalse(any(thread.is_alive() for thread in threads))
+        self.assertEqual(problems, [])
+
+    def test_labels_are_whole_numbers_of_any_width(self):
+        wanted = torch.cat([y for _, y in self.stream()])
+        for labels in (self.labels.tolist(), self.labels.int(), self.labels.numpy().astype("uint8")):
+            self.assertTrue(torch.equal(torch.cat([y for _, y in self.stream(labels=labels)]), wanted))
+        for labels in (self.labels.float(), "abc", self.labels.bool()):
+            self.refused("labels: expected whole numbers", lambda: self.stream(labels=labels))
+        self.refused("classes: expected a whole number", lambda: self.stream(classes="5"))
+
+    def test_sheets_have_images_and_columns(self):
+        self.refused("expected at least one", lambda: sotta.sheet(self.images[:0]))
+        for columns in (0, -1):
+            self.refused("columns: expected at least 1", lambda: sotta.sheet(self.images, columns))
+
+    def test_arguments_of_a_benchmark_are_named(self):
+        def bench(**arguments):
+            with tempfile.TemporaryDirectory() as folder:
+                sotta.bench("fashion-mnist", WEIGHTS, "tent", **{"out": folder, **arguments})
+        for arguments, sentence in (
+                ({"threads": "2"}, "threads: expected a whole number, got str"),
+                ({"jobs": 1.5}, "jobs: expected a whole number, got float"),
+                ({"lanes": 10 ** 9}, "lanes: expected 0 to 256"),
+                ({"seeds": ["a"]}, "seeds: expected whole numbers"),
+                ({"scenarios": [1]}, "scenarios: expected text"),
+                ({"changes": ["a"]}, "changes: expected options by name"),
+                ({"progress": "yes"}, "progress: expected True, False or a function")):
+            self.refused(sentence, lambda: bench(**arguments))
+
+
 if __name__ == "__main__":
     unittest.main()

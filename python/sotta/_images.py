@@ -28,7 +28,7 @@ def as_images(images: Images) -> torch.Tensor:
     [N, C, H, W], uint8 or float in [0, 1].
     """
     if isinstance(images, torch.Tensor):
-        return images
+        return images.rename(None) if images.has_names() else images
     if isinstance(images, np.ndarray):
         if images.dtype != np.uint8 or images.ndim != 4:
             raise Error(

@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from . import _core, _html
-from ._error import Error
+from ._error import Error, as_text, as_whole
 from ._images import Images, as_batch
 from ._method import Method, name_of
-from ._network import Numbers, Source, make_network, network_of_file, network_of_module
+from ._network import MAKERS, Numbers, Source, make_network, network_of_file, network_of_module
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -90,6 +90,9 @@ class Model:
 
     def restore(self, snapshot: _core.Snapshot) -> None:
         """Back to a snapshot of a model with the same network and options."""
+        if not isinstance(snapshot, _core.Snapshot):
+            raise Error(f"snapshot: expected a sotta.Snapshot, got {type(snapshot).__name__}; "
+                        "sotta.Snapshot.load(path) reads a file")
         self._adapter.restore(snapshot)
 
     def reset(self) -> None:
@@ -106,6 +109,8 @@ class Model:
 
     def copy_norm_to(self, net: nn.Module) -> None:
         """Puts the adapted norm layers into a module with the same names of parameters."""
+        if not isinstance(net, nn.Module):
+            raise Error(f"net: expected a torch.nn.Module, got {type(net).__name__}")
         targets = net.state_dict()
         prefix = self._source.prefix
         tensors = {name[len(prefix):] if name.startswith(prefix) else name: tensor
@@ -229,35 +234,71 @@ class Model:
         return tensors, json.dumps({
             "source": source._replace(data=None)._asdict(),
             "setting": setting._replace(source_images=None)._asdict(),
-            "verdicts": self._verdicts, "labels": self._labels})
+            "verdicts": self._verdicts, "labels": self._labels}, default=_plain)
+
+
+def _plain(number: Any) -> Any:
+    """Of an option: a number of NumPy or PyTorch as Python's."""
+    return number.item()
 
 
 def _as_bytes(data: bytes) -> torch.Tensor:
     return torch.frombuffer(bytearray(data), dtype=torch.uint8)
 
 
-def _from_archive(tensors: Dict[str, torch.Tensor], text: str) -> Model:
+class _Saved(NamedTuple):
+    """What an archive says, checked as far as it can be without making the model."""
+
+    network: bytes
+    snapshot: _core.Snapshot
+    source: Source
+    setting: Setting
+    verdicts: Counter[str]
+    labels: Counter[int]
+
+
+def _read_archive(tensors: Dict[str, torch.Tensor], text: str) -> _Saved:
     content = json.loads(text)
     data = {name: tensors[name].numpy().tobytes() for name in ("network", "snapshot")}
     source, setting = Source(**content["source"]), Setting(**content["setting"])
-    if source.form != "safetensors":
-        source = source._replace(data=data["network"])
-    images = tensors.get("source_images")
-    if images is not None:
-        images = images.to(source.device)
-    model = Model(make_network(source, data["network"]), source,
-                  setting._replace(source_images=images))
-    model._take(_core.Snapshot.from_bytes(data["snapshot"]),
-                collections.Counter(content["verdicts"]),
-                collections.Counter({int(label): count
-                                     for label, count in content["labels"].items()}))
+    if source.form not in MAKERS or not isinstance(source.engine, dict):
+        raise ValueError("network")
+    source = source._replace(
+        mean=[float(number) for number in source.mean], std=[float(number) for number in source.std],
+        device=as_text(source.device, "device"), prefix=as_text(source.prefix, "prefix"),
+        data=None if source.form == "safetensors" else data["network"])
+    setting = setting._replace(
+        method=as_text(setting.method, "method"), preset=as_text(setting.preset, "preset"),
+        window=as_whole(setting.window, "window"), seed=as_whole(setting.seed, "seed"),
+        options=dict(setting.options),
+        source_images=tensors.get("source_images"))
+    return _Saved(data["network"], _core.Snapshot.from_bytes(data["snapshot"]), source, setting,
+                  collections.Counter(dict(content["verdicts"])),
+                  collections.Counter({int(label): count
+                                       for label, count in dict(content["labels"]).items()}))
+
+
+def _from_archive(tensors: Dict[str, torch.Tensor], text: str,
+                  subject: str = "saved model") -> Model:
+    try:
+        saved = _read_archive(tensors, text)
+    except Error:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise Error(f"{subject}: expected what Model.save writes, it is damaged or of another "
+                    f"version ({type(problem).__name__}: {problem})", "bad_format") from problem
+    network, images = make_network(saved.source, saved.network), saved.setting.source_images
+    model = Model(network, saved.source, saved.setting._replace(
+        source_images=None if images is None else images.to(saved.source.device)))
+    model._take(saved.snapshot, saved.verdicts, saved.labels)
     return model
 
 
 def _setting(method: Union[str, Type[Method]], guard: str, preset: str, window: int, seed: int,
              source_images: Optional[Images], options: Dict[str, Any]) -> Setting:
     images = None if source_images is None else as_batch(source_images)
-    return Setting(name_of(method), preset, window, seed, {**options, "guard": guard}, images)
+    return Setting(name_of(method), as_text(preset, "preset"), as_whole(window, "window"),
+                   as_whole(seed, "seed"), {**options, "guard": guard}, images)
 
 
 def wrap(net: nn.Module, *, example: Images, method: Union[str, Type[Method]] = "sotta",
@@ -289,8 +330,8 @@ def wrap(net: nn.Module, *, example: Images, method: Union[str, Type[Method]] = 
 def load(path: Path, *, method: Union[str, Type[Method], None] = None, guard: str = "off",
          preset: str = "clean", window: int = 64, seed: int = 0, mean: Optional[Numbers] = None,
          std: Optional[Numbers] = None, weights: Any = None,
-         source_images: Optional[Images] = None, device: str = "cpu", precision: str = "fp32",
-         engine: str = "auto", low_memory: bool = False, **options: Any) -> Model:
+         source_images: Optional[Images] = None, device: Union[str, torch.device] = "cpu",
+         precision: str = "fp32", engine: str = "auto", low_memory: bool = False, **options: Any) -> Model:
     """A model from a file: what ``Model.save`` wrote, a TorchScript, a ``.pt2``
     (``torch.export``) or a safetensors file.
 
@@ -301,13 +342,17 @@ def load(path: Path, *, method: Union[str, Type[Method], None] = None, guard: st
     if archive is not None:
         given = (method, guard, preset, window, seed, mean, std, weights, source_images, device,
                  precision, engine, low_memory)
-        if options or given != load_defaults:
+        if options or not all(map(_is_default, given, load_defaults)):
             raise Error(f"{os.fspath(path)}: a saved model has its options, expected no others")
-        return _from_archive(*archive)
+        return _from_archive(*archive, os.fspath(path))
     network, source = network_of_file(path, mean, std, weights, device, precision,
                                       {"engine": engine, "low_memory": low_memory})
     return Model(network, source, _setting("sotta" if method is None else method, guard, preset,
                                            window, seed, source_images, options))
+
+
+def _is_default(given: Any, default: Any) -> bool:
+    return given is default or (isinstance(given, (str, int)) and bool(given == default))
 
 
 load_defaults = (None, "off", "clean", 64, 0, None, None, None, None, "cpu", "fp32", "auto", False)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 from contextlib import contextmanager
 
@@ -10,9 +11,12 @@ import torch
 from torch import nn
 
 from . import _core
-from ._error import Error
+from ._error import Error, as_text
 
 Numbers = Union[float, Sequence[float]]
+
+_LARGEST_USUAL_MEAN = 2.0
+_COMPARED = 2  # images of the example, when a traced network is
 
 
 class Source(NamedTuple):
@@ -28,10 +32,18 @@ class Source(NamedTuple):
     prefix: str = ""  # that our names of parameters have in front of the module's
 
 
+def _arguments(mean: Optional[Sequence[float]], std: Optional[Sequence[float]], device: Any,
+               precision: str, engine: Dict[str, Any]) -> _core.NetworkArguments:
+    return _core.NetworkArguments(mean=mean, std=std, device=str(device),
+                                  precision=as_text(precision, "precision"), engine=engine)
+
+
+def _arguments_of(source: Source) -> _core.NetworkArguments:
+    return _arguments(source.mean, source.std, source.device, source.precision, source.engine)
+
+
 def make_network(source: Source, data: bytes) -> _core.Network:
-    arguments = _core.NetworkArguments(mean=source.mean, std=source.std, device=source.device,
-                                       precision=source.precision, engine=source.engine)
-    return MAKERS[source.form](data, "network", arguments)
+    return MAKERS[source.form](data, "network", _arguments_of(source))
 
 
 MAKERS = {"torchscript": _core.network_from_torchscript,
@@ -39,9 +51,10 @@ MAKERS = {"torchscript": _core.network_from_torchscript,
           "safetensors": _core.network_from_safetensors}
 
 
-def _numbers(value: Numbers, name: str) -> List[float]:
+def _numbers(value: Numbers, name: str, channels: int) -> List[float]:
+    """One per channel; a single number is that of all of them."""
     if isinstance(value, (int, float)):
-        return [float(value)]
+        return [float(value)] * channels
     try:
         return [float(number) for number in value]
     except (TypeError, ValueError):
@@ -59,7 +72,7 @@ def _from_weights(weights: Any) -> Tuple[Numbers, Numbers]:
 
 
 def find_normalisation(net: object, mean: Optional[Numbers], std: Optional[Numbers],
-                       weights: Any) -> Optional[Tuple[List[float], List[float]]]:
+                       weights: Any, channels: int) -> Optional[Tuple[List[float], List[float]]]:
     """What was given, else what the weights' or the module's own metadata say, else nothing."""
     if (mean is None) != (std is None):
         raise Error("mean and std: expected both or neither")
@@ -77,7 +90,11 @@ def find_normalisation(net: object, mean: Optional[Numbers], std: Optional[Numbe
                 break
     if mean is None or std is None:
         return None
-    return _numbers(mean, "mean"), _numbers(std, "std")
+    numbers = _numbers(mean, "mean", channels), _numbers(std, "std", channels)
+    if max(numbers[0], default=0) > _LARGEST_USUAL_MEAN:
+        warnings.warn(f"mean is {numbers[0]}, for pixels in [0, 1]; divide mean and std by 255 if "
+                      "they are for pixels in [0, 255]", stacklevel=4)
+    return numbers
 
 
 def _no_normalisation(subject: str) -> Error:
@@ -131,22 +148,62 @@ def _normalised(images: torch.Tensor, mean: List[float], std: List[float]) -> to
     return (pixels - offset) / scale
 
 
-def _trace(net: nn.Module, example: torch.Tensor) -> Tuple[bytes, str]:
-    """TorchScript of the module, and what our names of its parameters begin with."""
-    prefix = ""
-    if isinstance(net, torch.jit.ScriptModule):
+def _first_line(problem: BaseException) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
+
+
+def _check_module(net: object) -> None:
+    if not isinstance(net, nn.Module):
+        found = f"the class {net.__name__}" if isinstance(net, type) else type(net).__name__
+        raise Error(f"net: expected a torch.nn.Module, got {found}")
+    for name, parameter in net.named_parameters():
+        if parameter.is_floating_point() and parameter.dtype != torch.float32:
+            raise Error(f"net: expected parameters of float32, \"{name}\" is {parameter.dtype}; "
+                        "net.float() makes them that", "unsupported")
+
+
+def _check_example(example: torch.Tensor, mean: List[float], std: List[float]) -> None:
+    if example.dtype != torch.uint8 and not example.is_floating_point():
+        raise Error(f"example: expected uint8 or float, got {example.dtype}")
+    if example.numel() == 0 or not bool(example.isfinite().all()):
+        raise Error(f"example: expected images of finite numbers, got {list(example.shape)}")
+    if not len(mean) == len(std) == example.shape[1]:
+        raise Error(f"mean and std: expected one for each of the example's {example.shape[1]} "
+                    f"channels, got {len(mean)} and {len(std)}")
+
+
+def _answer(net: nn.Module, images: torch.Tensor) -> Any:
+    """What the module says of normalised images."""
+    try:
+        return net(images)
+    except Exception as problem:  # anything that the module's own code throws
+        raise Error(f"net: cannot be run on images {list(images.shape)}, torch says: "
+                    f"{_first_line(problem)}", "unsupported") from problem
+
+
+def _check_logits(logits: torch.Tensor, images: torch.Tensor) -> None:
+    if logits.dim() != 2 or len(logits) != len(images):
+        raise Error(f"net: expected logits [{len(images)}, classes], got {list(logits.shape)}",
+                    "unsupported")
+
+
+def _trace(net: nn.Module, example: torch.Tensor) -> Tuple[bytes, nn.Module, str]:
+    """TorchScript of the module, a module that answers with its logits alone, and what our names
+    of its parameters begin with."""
+    pick = _picker(_answer(net, example))
+    traced, prefix = (net, "") if pick is None else (_Logits(net, pick), "net.")
+    _check_logits(_answer(traced, example), example)
+    if isinstance(net, torch.jit.ScriptModule) and pick is None:
         script = net
     else:
-        pick = _picker(net(example))
-        traced, prefix = (net, "") if pick is None else (_Logits(net, pick), "net.")
         try:
             script = torch.jit.trace(traced, example, check_trace=False)
-        except Exception as problem:  # anything that the module's own code throws
-            reason = (str(problem).strip().splitlines() or [type(problem).__name__])[0]
-            raise Error(f"net: cannot be traced, torch says: {reason}", "unsupported") from problem
+        except Exception as problem:
+            raise Error(f"net: cannot be traced, torch says: {_first_line(problem)}",
+                        "unsupported") from problem
     buffer = io.BytesIO()
     torch.jit.save(script, buffer)
-    return buffer.getvalue(), prefix
+    return buffer.getvalue(), traced, prefix
 
 
 def _agree(network: _core.Network, net: nn.Module, images: torch.Tensor, mean: List[float],
@@ -156,7 +213,7 @@ def _agree(network: _core.Network, net: nn.Module, images: torch.Tensor, mean: L
                        generator=torch.Generator().manual_seed(0))
     pixels = images.float() / 255 if images.dtype == torch.uint8 else images.float()
     batch = torch.cat([pixels, noise.to(pixels.device)])
-    wanted = net(_normalised(batch, mean, std))
+    wanted = _answer(net, _normalised(batch, mean, std))
     if not isinstance(wanted, torch.Tensor):
         return False
     found = network.logits(batch)
@@ -175,10 +232,8 @@ def _as_own_network(net: nn.Module, example: torch.Tensor,
     if any(not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point()
            for tensor in tensors.values()):
         return None
-    arguments = _core.NetworkArguments(mean=source.mean, std=source.std, device=source.device,
-                                       precision=source.precision, engine=source.engine)
     try:
-        network = _core.network_from_tensors(tensors, "net", arguments)
+        network = _core.network_from_tensors(tensors, "net", _arguments_of(source))
         return network if _agree(network, net, example, source.mean, source.std) else None
     except Error:
         if source.engine["engine"] == "auto":
@@ -190,9 +245,11 @@ def network_of_module(net: nn.Module, example: torch.Tensor, mean: Optional[Numb
                       std: Optional[Numbers], weights: Any, precision: str,
                       engine: Dict[str, Any]) -> Tuple[_core.Network, Source]:
     """A module as a network: one of the library's own where it is one, else traced."""
-    normalisation = find_normalisation(net, mean, std, weights)
+    _check_module(net)
+    normalisation = find_normalisation(net, mean, std, weights, example.shape[1])
     if normalisation is None:
         raise _no_normalisation("net")
+    _check_example(example, *normalisation)
     parameter = next(net.parameters(), None)
     device = parameter.device if parameter is not None else torch.device("cpu")
     images = example.detach().to(device)
@@ -202,28 +259,30 @@ def network_of_module(net: nn.Module, example: torch.Tensor, mean: Optional[Numb
             network = _as_own_network(net, images, source)
             if network is not None:
                 return network, source
-        data, prefix = _trace(net, _normalised(images, *normalisation))
-    source = source._replace(form="torchscript", data=data, prefix=prefix)
-    return make_network(source, data), source
+        data, traced, prefix = _trace(net, _normalised(images, *normalisation))
+        source = source._replace(form="torchscript", data=data, prefix=prefix)
+        network = make_network(source, data)
+        if not _agree(network, traced, images[:_COMPARED], *normalisation):
+            raise Error("net: answers otherwise when it is traced: expected a module that draws no "
+                        "random numbers and does the same with all images", "unsupported")
+    return network, source
 
 
 def network_of_file(path: Union[str, "os.PathLike[str]"], mean: Optional[Numbers],
-                    std: Optional[Numbers], weights: Any, device: str, precision: str,
+                    std: Optional[Numbers], weights: Any, device: Any, precision: str,
                     engine: Dict[str, Any]) -> Tuple[_core.Network, Source]:
     """A safetensors, TorchScript or torch.export file as a network."""
     file = os.fspath(path)
-    normalisation = find_normalisation(None, mean, std, weights)
-    given = normalisation or (None, None)
+    normalisation = find_normalisation(None, mean, std, weights, 1)
+    given_mean, given_std = normalisation or (None, None)
     form = _core.network_format(file)
     if form != "safetensors":
         if normalisation is None:
             raise _no_normalisation(file)
         with open(file, "rb") as stream:
             data = stream.read()
-        source = Source(form, data, *normalisation, device, precision, engine)
-        arguments = _core.NetworkArguments(mean=source.mean, std=source.std, device=device,
-                                           precision=precision, engine=engine)
-        return MAKERS[form](data, file, arguments), source
-    network = _core.open_network(file, _core.NetworkArguments(
-        mean=given[0], std=given[1], device=device, precision=precision, engine=engine))
-    return network, Source("safetensors", None, network.mean, network.std, device, precision, engine)
+        source = Source(form, data, *normalisation, str(device), precision, engine)
+        return MAKERS[form](data, file, _arguments_of(source)), source
+    network = _core.open_network(file, _arguments(given_mean, given_std, device, precision, engine))
+    return network, Source("safetensors", None, network.mean, network.std, str(device), precision,
+                           engine)

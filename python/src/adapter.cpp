@@ -1,7 +1,9 @@
 #include <atomic>
+#include <filesystem>
 #include <optional>
 
 #include <ATen/ops/tensor.h>
+#include <pybind11/stl/filesystem.h>
 
 #include "sotta/adapt/make_adapter.h"
 #include "sotta/core/error.h"
@@ -251,19 +253,32 @@ void bind_results(py::module_& core) {
       .def("__len__", [](const StepResult& s) { return s.verdicts.size(); });
 }
 
+std::map<std::string, at::Tensor> copied_tensors(const Snapshot& snapshot) {
+  const LibraryCall call;
+  std::map<std::string, at::Tensor> copies;
+  for (const auto& [name, tensor] : snapshot.tensors)
+    copies[name] = plain(tensor).clone();
+  return copies;
+}
+
 void bind_snapshot(py::module_& core) {
   py::class_<Snapshot>(core, "Snapshot",
                        "Everything an adapter has become since it was made.")
       .def(py::init([](std::string method,
-                       std::map<std::string, at::Tensor> tensors) {
-             return Snapshot{std::move(method), std::move(tensors)};
+                       const std::map<std::string, at::Tensor>& tensors) {
+             for (const auto& [name, tensor] : tensors)
+               require(tensor.layout() == at::kStrided && !tensor.is_meta(),
+                       "snapshot",
+                       name + ": expected a dense tensor that holds numbers");
+             const Snapshot given{std::move(method), tensors};
+             return Snapshot{given.method, copied_tensors(given)};
            }),
            py::arg("method"), py::arg("tensors"))
       .def_readonly("method", &Snapshot::method, "Whose it is.")
-      .def_readonly("tensors", &Snapshot::tensors, "By name; a copy.")
+      .def_property_readonly("tensors", &copied_tensors, "By name; a copy.")
       .def(
           "save",
-          [](const Snapshot& snapshot, const std::string& file) {
+          [](const Snapshot& snapshot, const std::filesystem::path& file) {
             const py::gil_scoped_release released;
             write_snapshot(file, snapshot);
           },
@@ -271,7 +286,7 @@ void bind_snapshot(py::module_& core) {
           "Writes what `sotta adapt --state-in` reads, in one step.")
       .def_static(
           "load",
-          [](const std::string& file) {
+          [](const std::filesystem::path& file) {
             const py::gil_scoped_release released;
             return read_snapshot(file);
           },

@@ -58,7 +58,7 @@ def main():
     environment = {**os.environ, "LD_PRELOAD": " ".join(runtime), "PYTHONPATH": str(folder),
                    "ASAN_OPTIONS": "detect_leaks=0", "PYTHONDONTWRITEBYTECODE": "1",
                    "SOTTA_ROOT": str(root), "SOTTA_BIN": str(build / "bin/sotta")}
-    tests = sys.argv[2:] or ["wrapping_test", "model_test", "bench_test"]
+    tests = sys.argv[2:] or ["wrapping_test", "refusals_test", "model_test", "bench_test"]
     ran = subprocess.run(["/usr/bin/python3", "-m", "unittest", "-v", *tests],
                          cwd=root / "python/tests", env=environment)
     sys.exit(ran.returncode)

@@ -315,8 +315,9 @@ def wrap(net: nn.Module, *, example: Images, method: Union[str, Type[Method]] = 
     guard: "off", "skip", "rollback", "reset" or "floor": what to do when adaptation goes astray.
     preset: "clean", or "paper" for the quirks of the published code.
     window: images between two updates.
-    mean, std: what the module's inputs are normalised by, per channel. By default those of timm's
-        ``pretrained_cfg``, or of torchvision's ``weights``; they are never guessed.
+    mean, std: what the module's inputs are normalised by, per channel, or one number for all. By
+        default those of timm's ``pretrained_cfg``, or of torchvision's ``weights``; they are never
+        guessed.
     source_images: images like those the module was trained on (EATA needs some).
     engine: "auto", "libtorch", "fused" or "cuda".
     options: any of ``sotta.method_options(method)`` and of the guard's.

@@ -190,9 +190,10 @@ def _check_logits(logits: torch.Tensor, images: torch.Tensor) -> None:
 def _trace(net: nn.Module, example: torch.Tensor) -> Tuple[bytes, nn.Module, str]:
     """TorchScript of the module, a module that answers with its logits alone, and what our names
     of its parameters begin with."""
-    pick = _picker(_answer(net, example))
+    answer = _answer(net, example)
+    pick = _picker(answer)
+    _check_logits(answer if pick is None else pick(answer), example)
     traced, prefix = (net, "") if pick is None else (_Logits(net, pick), "net.")
-    _check_logits(_answer(traced, example), example)
     if isinstance(net, torch.jit.ScriptModule) and pick is None:
         script = net
     else:

@@ -176,7 +176,7 @@ struct TestWorkers {
 
   WorkerPool pool;
   std::vector<WorkerScratch> workers;
-  FloatBuffer shared, packed;
+  ScratchBuffer shared, packed;
   KernelContext context;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "engine/cpu/winograd/winograd_layer.h"
 #include "tests/engine/blocked.h"
 
@@ -23,6 +25,25 @@ inline Array run_layer(const WinogradLayer& layer, const Array& images,
   else
     layer.forward(call, workers.context);
   return from_blocked(output, shape);
+}
+
+// The weights of the convolution that computes the gradient.
+inline Array flipped(const Array& weights) {
+  const ActivationShape& sizes = weights.sizes();
+  return make_array({sizes.channels, sizes.images, 3, 3}, [&](const Place& at) {
+    return weights[{at.c, at.n, 2 - at.y, 2 - at.x}];
+  });
+}
+
+// The root mean square of the differences, relative to that of the numbers.
+inline double error_of(const Array& found, const Array& expected) {
+  double differences = 0, numbers = 0;
+  for_every_place(expected.sizes(), [&](const Place& at) {
+    const double number = static_cast<double>(expected[at]);
+    differences += std::pow(static_cast<double>(found[at]) - number, 2);
+    numbers += number * number;
+  });
+  return std::sqrt(differences / numbers);
 }
 
 // For expect_close() of gradients. Wide tiles' errors grow with the root of the

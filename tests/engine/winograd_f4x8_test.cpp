@@ -12,25 +12,6 @@
 namespace sotta::engine {
 namespace {
 
-// The weights of the convolution that computes the gradient.
-Array flipped(const Array& weights) {
-  const ActivationShape& sizes = weights.sizes();
-  return make_array({sizes.channels, sizes.images, 3, 3}, [&](const Place& at) {
-    return weights[{at.c, at.n, 2 - at.y, 2 - at.x}];
-  });
-}
-
-// The root mean square of the differences, relative to that of the numbers.
-double error_of(const Array& found, const Array& expected) {
-  double differences = 0, numbers = 0;
-  for_every_place(expected.sizes(), [&](const Place& at) {
-    const double number = static_cast<double>(expected[at]);
-    differences += std::pow(static_cast<double>(found[at]) - number, 2);
-    numbers += number * number;
-  });
-  return std::sqrt(differences / numbers);
-}
-
 // Inputs, outputs, images, height, width.
 using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>;
 class WideTileSizes : public ::testing::TestWithParam<Sizes> {};

@@ -47,6 +47,25 @@ class Buffer {
 
 using FloatBuffer = Buffer<float>;
 
+// Memory for numbers of one type after another's.
+class ScratchBuffer {
+ public:
+  // Makes room for `size` numbers. What a smaller buffer held is lost.
+  template <class Number>
+  void reserve(int64_t size) {
+    const int64_t bytes = size * static_cast<int64_t>(sizeof(Number));
+    if (memory_.size() < bytes) memory_ = Buffer<std::byte>(bytes);
+  }
+
+  template <class Number>
+  Number* as() const {
+    return reinterpret_cast<Number*>(memory_.data());
+  }
+
+ private:
+  Buffer<std::byte> memory_;
+};
+
 // Replaces a buffer that is smaller than `size`; what it held is lost.
 template <class Number>
 void ensure_size(Buffer<Number>& buffer, int64_t size) {

@@ -11,7 +11,8 @@ namespace sotta::engine {
 // (transformed tiles, a padded image), or weights packed on the fly; and the
 // products before the epilogue has them.
 struct WorkerScratch {
-  FloatBuffer operand, product;
+  ScratchBuffer operand;
+  FloatBuffer product;
 };
 
 // What a layer computes with: threads and scratch memory. Of one pass at a
@@ -19,9 +20,9 @@ struct WorkerScratch {
 struct KernelContext {
   WorkerPool* pool = nullptr;
   int64_t threads = 1;
-  WorkerScratch* scratch = nullptr;       // [threads]
-  FloatBuffer* shared_operand = nullptr;  // that all workers read
-  FloatBuffer* packed_weights = nullptr;  // of layers that keep none
+  WorkerScratch* scratch = nullptr;         // [threads]
+  ScratchBuffer* shared_operand = nullptr;  // that all workers read
+  ScratchBuffer* packed_weights = nullptr;  // of layers that keep none
 
   void run(int64_t tasks, const WorkerPool::Work& work) const {
     pool->run(tasks, threads, work);

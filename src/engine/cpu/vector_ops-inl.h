@@ -15,6 +15,7 @@
 #include <hwy/highway.h>
 
 #include "engine/cpu/activation_shape.h"
+#include "engine/cpu/bfloat16.h"
 #include "engine/cpu/prologue_epilogue.h"
 
 #ifndef SOTTA_UNROLL
@@ -66,6 +67,27 @@ HWY_INLINE Vec relu(Vec value) {
 
 HWY_INLINE void store(Vec value, float* to) {
   hn::Store(value, Tag(), to);
+}
+
+// Rounded to bfloat16, to the nearest, of two the even one: the upper halves of
+// the lanes; the lower ones are left over. Infinity stays what it is, and NaN
+// becomes one whose bits are in the upper half.
+using BitsTag = hn::RebindToUnsigned<Tag>;
+HWY_INLINE hn::Vec<BitsTag> round_to_bfloat16(Vec value) {
+  const BitsTag d;
+  const auto bits = hn::BitCast(d, value);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
+  const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(d, 0x7FFF)));
+  return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(value)),
+                        hn::Set(d, 0x7FC00000), rounded);
+}
+
+HWY_INLINE void store(Vec value, Bfloat16* to) {
+  const hn::Rebind<uint16_t, Tag> narrow;
+  const hn::RebindToSigned<Tag> d;
+  const auto upper =
+      hn::BitCast(d, hn::ShiftRight<16>(round_to_bfloat16(value)));
+  hn::Store(hn::DemoteTo(narrow, upper), narrow, &to->bits);
 }
 
 // With `streaming` a non-temporal store, for what has left the caches before it

@@ -74,8 +74,7 @@ void DirectLayer::run(const ConvCall& call, const Direction& direction,
   const ImageTasks tasks(call.input.images, direction.images);
   const int64_t channels = call.output.channels;
   for (int64_t i = 0; i < context.threads; ++i) {
-    ensure_size(
-        context.scratch[i].operand,
+    context.scratch[i].operand.reserve<float>(
         direction.images * call.input.channel_blocks() * geometry.plane);
     ensure_size(context.scratch[i].product,
                 direction.images * call.output.image_size());
@@ -83,7 +82,7 @@ void DirectLayer::run(const ConvCall& call, const Direction& direction,
   if (call.sums) call.sums->reserve(tasks.count(), channels);
   context.run(tasks.count(), [&](int64_t task, int64_t worker) {
     const Range images = tasks[task];
-    float* padded = context.scratch[worker].operand.data();
+    float* padded = context.scratch[worker].operand.as<float>();
     float* results = context.scratch[worker].product.data();
     if (call.prepare) call.prepare(images);
     pad_planes(call.prologue, call.input, images, geometry.border, padded);

@@ -16,7 +16,7 @@ void reserve_scratch(const ConvCall& call, int64_t border,
                          (call.input.height + 2 * border) *
                          (call.input.width + 2 * border);
   for (int64_t i = 0; i < context.threads; ++i) {
-    ensure_size(context.scratch[i].operand, padded);
+    context.scratch[i].operand.reserve<float>(padded);
     ensure_size(context.scratch[i].product, call.output.image_size());
   }
 }
@@ -42,8 +42,8 @@ void StemLayer::forward(const float* images, const ConvCall& call,
   context.run(call.input.images, [&](int64_t image, int64_t worker) {
     const WorkerScratch& scratch = context.scratch[worker];
     pad_image(images + image * call.input.nchw_image_size(), call.input, border,
-              scratch.operand.data());
-    stem_conv(sizes_of(call, shape_.kernel), scratch.operand.data(),
+              scratch.operand.as<float>());
+    stem_conv(sizes_of(call, shape_.kernel), scratch.operand.as<float>(),
               forward_.data(), scratch.product.data());
     apply_epilogue(task_epilogue(call.epilogue, call.sums, image, call.output),
                    call.output, {image, image + 1}, scratch.product.data());
@@ -58,8 +58,8 @@ void StemLayer::backward(const ConvCall& call, float* images,
   context.run(call.input.images, [&](int64_t image, int64_t worker) {
     const WorkerScratch& scratch = context.scratch[worker];
     pad_planes(call.prologue, call.input, {image, image + 1}, border,
-               scratch.operand.data());
-    stem_conv(sizes_of(call, shape_.kernel), scratch.operand.data(),
+               scratch.operand.as<float>());
+    stem_conv(sizes_of(call, shape_.kernel), scratch.operand.as<float>(),
               backward_.data(), scratch.product.data());
     unblock_image(scratch.product.data(), call.output,
                   images + image * call.output.nchw_image_size());

@@ -110,13 +110,13 @@ class Network::PreActivationForward : public Network::ForwardContext {
     const size_t norm = network_.blocks_.back().end();
     const ActivationShape shape = shape_of(norm);
     for (int64_t i = 0; i < context_.threads; ++i)
-      ensure_size(context_.scratch[i].operand, shape.image_size());
+      context_.scratch[i].operand.reserve<float>(shape.image_size());
     ActivationShape one = shape;
     one.images = 1;
     Prologue prologue = norm_relu_prologue(norm);
     prologue.values = x;
     context_.run(input_.count, [&](int64_t image, int64_t worker) {
-      float* activated = context_.scratch[worker].operand.data();
+      float* activated = context_.scratch[worker].operand.as<float>();
       pad_planes(prologue, shape, {image, image + 1}, /*border=*/0, activated);
       average_pool(activated, one, {0, 1}, features + image * shape.channels);
     });

@@ -57,7 +57,7 @@ struct Workspace {
   std::vector<DirectLayer::Geometry> geometry;  // by norm layer
 
   std::vector<WorkerScratch> workers;
-  FloatBuffer shared_operand, packed_weights;  // see KernelContext
+  ScratchBuffer shared_operand, packed_weights;  // see KernelContext
 };
 
 // Workspaces that no pass uses. Thread-safe.

@@ -15,10 +15,10 @@ namespace sotta::engine::HWY_NAMESPACE {
 // result. `corner` is the offset of the tile's first input, at (row, column),
 // which may lie outside the image unless kInside; `stride` is that of
 // positions.
-template <class Transform, bool kInside, class Load>
+template <class Transform, bool kInside, class Load, class Number>
 HWY_INLINE void transform_tile(const Load& input, const ActivationShape& shape,
                                int64_t row, int64_t column, int64_t corner,
-                               float* to, int64_t stride) {
+                               Number* to, int64_t stride) {
   using Vertical = typename Transform::Vertical;
   using Horizontal = typename Transform::Horizontal;
   Vec half[Vertical::kPositions][Horizontal::kInputs];
@@ -47,11 +47,11 @@ HWY_INLINE void transform_tile(const Load& input, const ActivationShape& shape,
 }
 
 // All tiles of one vector of channels.
-template <class Transform, class Input>
+template <class Transform, class Input, class Number>
 HWY_INLINE void transform_block(Input input, const ActivationShape& shape,
                                 Range tiles, int64_t channel,
-                                float* transformed) {
-  const int64_t stride = position_stride(tiles.size(), shape.channels);
+                                Number* transformed) {
+  const int64_t stride = position_stride<Number>(tiles.size(), shape.channels);
   input.begin(channel);
   for (int64_t t = tiles.begin; t < tiles.end; ++t) {
     const TileOrigin origin(shape, input_step(Transform::kTiling), t);
@@ -61,7 +61,7 @@ HWY_INLINE void transform_block(Input input, const ActivationShape& shape,
                            channel / kChannelBlock * shape.plane_size() +
                            channel % kChannelBlock +
                            (row * shape.width + column) * kChannelBlock;
-    float* to = transformed + (t - tiles.begin) * shape.channels + channel;
+    Number* to = transformed + (t - tiles.begin) * shape.channels + channel;
     if (row >= 0 && row + Transform::Vertical::kInputs <= shape.height &&
         column >= 0 && column + Transform::Horizontal::kInputs <= shape.width)
       transform_tile<Transform, true>(input, shape, row, column, corner, to,
@@ -72,17 +72,30 @@ HWY_INLINE void transform_block(Input input, const ActivationShape& shape,
   }
 }
 
-void input(Tiling tiling, const Prologue& prologue,
-           const ActivationShape& shape, Range tiles, Range blocks,
-           float* transformed) {
-  with_transform(tiling, [&](auto transform) HWY_ATTR {
+template <class Number>
+HWY_INLINE void transform(Tiling tiling, const Prologue& prologue,
+                          const ActivationShape& shape, Range tiles,
+                          Range blocks, Number* transformed) {
+  with_transform(tiling, [&](auto of_tile) HWY_ATTR {
     with_prologue(prologue, [&](auto functor) HWY_ATTR {
       for (int64_t c = blocks.begin * kChannelBlock;
            c < blocks.end * kChannelBlock; c += kLanes)
-        transform_block<decltype(transform)>(functor, shape, tiles, c,
-                                             transformed);
+        transform_block<decltype(of_tile)>(functor, shape, tiles, c,
+                                           transformed);
     });
   });
+}
+
+void input(Tiling tiling, const Prologue& prologue,
+           const ActivationShape& shape, Range tiles, Range blocks,
+           float* transformed) {
+  transform(tiling, prologue, shape, tiles, blocks, transformed);
+}
+
+void input_bfloat16(Tiling tiling, const Prologue& prologue,
+                    const ActivationShape& shape, Range tiles, Range blocks,
+                    Bfloat16* transformed) {
+  transform(tiling, prologue, shape, tiles, blocks, transformed);
 }
 
 }  // namespace sotta::engine::HWY_NAMESPACE
@@ -92,11 +105,19 @@ HWY_AFTER_NAMESPACE();
 namespace sotta::engine {
 
 HWY_EXPORT(input);
+HWY_EXPORT(input_bfloat16);
 
 void winograd_input(Tiling tiling, const Prologue& prologue,
                     const ActivationShape& shape, Range tiles, Range blocks,
                     float* transformed) {
   HWY_DYNAMIC_DISPATCH(input)
+  (tiling, prologue, shape, tiles, blocks, transformed);
+}
+
+void winograd_input(Tiling tiling, const Prologue& prologue,
+                    const ActivationShape& shape, Range tiles, Range blocks,
+                    Bfloat16* transformed) {
+  HWY_DYNAMIC_DISPATCH(input_bfloat16)
   (tiling, prologue, shape, tiles, blocks, transformed);
 }
 

@@ -20,9 +20,15 @@
 // positions, the convolution's first, then the shortcut's one.
 //
 //   packed  [panels][positions][panel / 16][inputs][16]
+//
+// `Number` is the type of the operands, float or Bfloat16.
 #include "engine/cpu/winograd/winograd_layer.h"
 
 #include <algorithm>
+
+#include "sotta/core/error.h"
+
+#include "engine/cpu/winograd/winograd_steps.h"
 
 namespace sotta::engine {
 namespace {
@@ -31,7 +37,7 @@ using Direction = WinogradLayer::Direction;
 
 // Up to this size packed weights stay in a core's cache, and layers run
 // image-parallel.
-constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB
+constexpr int64_t kCachedWeights = 1 << 20;  // numbers: 4 MB of floats
 
 // Larger packed weights are not kept: those of ResNet18's last stage would take
 // as much memory as all activations. A worker packs them on the fly, for so few
@@ -57,137 +63,10 @@ int64_t images_per_task(int64_t tiles_per_image) {
   return std::max<int64_t>(1, 32 / tiles_per_image);
 }
 
-// Parts of `size`, of which the last may be smaller.
-int64_t part_count(int64_t whole, int64_t size) {
-  return (whole + size - 1) / size;
-}
-
-Range part_of(Range whole, int64_t size, int64_t index) {
-  const int64_t first = whole.begin + index * size;
-  return {first, std::min(first + size, whole.end)};
-}
-
 int64_t packed_size(const Direction& direction) {
   return direction.inputs * direction.outputs *
          packed_positions(direction.main.tiling);
 }
-
-void reserve(PartialSums* sums, int64_t slots, int64_t channels) {
-  if (sums) sums->reserve(slots, channels);
-}
-
-void total(PartialSums* sums, int64_t slots, int64_t channels) {
-  if (sums) sums->total(slots, channels);
-}
-
-// Packed weights of some positions and inputs, and of a panel of outputs;
-// `stride` numbers from position to position.
-struct PackedWeights {
-  Range positions;
-  Range inputs;
-  const float* weights = nullptr;
-  int64_t stride = 0;
-};
-
-// One call of a layer: its sizes, and the steps for some tiles.
-struct LayerRun {
-  const ConvCall& call;
-  const KernelContext& context;
-  const Direction& direction;
-
-  int64_t inputs() const { return direction.inputs; }
-  int64_t outputs() const { return direction.outputs; }
-  int64_t panels(int64_t width) const { return part_count(outputs(), width); }
-  Range panel(int64_t width, int64_t index) const {
-    return part_of({0, outputs()}, width, index);
-  }
-  Tiling tiling() const { return direction.main.tiling; }
-  int64_t product_count() const {
-    return static_cast<int64_t>(direction.products.size());
-  }
-  int64_t image_tiles() const {
-    return tiles_per_image(call.input, input_step(tiling()));
-  }
-
-  void reserve_transformed(FloatBuffer& transformed, int64_t tiles) const {
-    ensure_size(transformed,
-                direction.left_operands * position_stride(tiles, inputs()));
-  }
-  void reserve_products(FloatBuffer& products, int64_t tiles,
-                        int64_t width) const {
-    ensure_size(
-        products,
-        product_count() * position_stride(tiles, std::min(width, outputs())));
-  }
-
-  // The first step: the left operands of some tiles and channel blocks.
-  void transform_input(Range tiles, Range blocks, float* transformed) const {
-    winograd_input(tiling(), call.prologue, call.input, tiles, blocks,
-                   transformed);
-    const int64_t own = positions_of(tiling());
-    if (own < direction.left_operands)
-      winograd_input(
-          Tiling::kIdentity, call.shortcut_prologue, call.input, tiles, blocks,
-          transformed + own * position_stride(tiles.size(), inputs()));
-  }
-
-  // The second step, of one product: its terms whose weights are in `packed`,
-  // for `columns` outputs. The first inputs of the first term overwrite the
-  // product, all others add to it.
-  void multiply(int64_t index, int64_t tiles, int64_t columns,
-                const PackedWeights& packed, const float* transformed,
-                float* products) const {
-    const auto& product = direction.products[static_cast<size_t>(index)];
-    for (int64_t i = 0; i < product.count; ++i) {
-      const auto& term = product.terms[i];
-      const int64_t position = term.right_operand - packed.positions.begin;
-      if (position < 0 || position >= packed.positions.size()) continue;
-      const bool accumulate = i > 0 || packed.inputs.begin > 0;
-      winograd_gemm(
-          {tiles, packed.inputs.size(), columns, inputs(), accumulate},
-          transformed + term.left_operand * position_stride(tiles, inputs()) +
-              packed.inputs.begin,
-          packed.weights + position * packed.stride,
-          products + index * position_stride(tiles, columns));
-    }
-  }
-  void multiply_all(int64_t tiles, int64_t columns, const PackedWeights& packed,
-                    const float* transformed, float* products) const {
-    for (int64_t p = 0; p < product_count(); ++p)
-      multiply(p, tiles, columns, packed, transformed, products);
-  }
-
-  // The call's epilogues, with the sums of one task.
-  struct Epilogues {
-    Epilogue main, shortcut;
-  };
-  Epilogues epilogues_of(int64_t task) const {
-    return {task_epilogue(call.epilogue, call.sums, task, call.output),
-            task_epilogue(call.shortcut_epilogue, call.shortcut_sums, task,
-                          call.output)};
-  }
-
-  // The third step, of a panel of outputs.
-  void transform_output(const Epilogues& epilogues, Range tiles, Range panel,
-                        const float* products) const {
-    winograd_output(tiling(), epilogues.main, call.output, tiles, panel,
-                    products);
-    const int64_t own = positions_of(tiling());
-    if (own < product_count())
-      winograd_output(
-          Tiling::kIdentity, epilogues.shortcut, call.output, tiles, panel,
-          products + own * position_stride(tiles.size(), panel.size()));
-  }
-
-  void reserve_slots(int64_t slots) const {
-    reserve(call.sums, slots, outputs());
-    reserve(call.shortcut_sums, slots, outputs());
-  }
-  void total_slots(int64_t slots) const {
-    total(call.sums, slots, outputs());
-    total(call.shortcut_sums, slots, outputs());
-  }
-};
 
 // Positions of packed weights.
 Range main_positions(const Direction& direction) {
@@ -199,56 +78,63 @@ Range shortcut_positions(const Direction& direction) {
 }
 
 // Numbers of one panel of packed weights.
+template <class Number>
 int64_t packed_panel_size(const Direction& direction) {
   return shortcut_positions(direction).end *
-         packed_stride(direction.inputs, kOutputPanel);
+         packed_stride<Number>(direction.inputs, kOutputPanel);
 }
 
 // Packs all weights, a task for each panel.
-void pack_all(const LayerRun& run, FloatBuffer& packed) {
+template <class Number>
+void pack_all(const LayerRun<Number>& run, ScratchBuffer& packed) {
   const Direction& direction = run.direction;
   const Range inputs{0, run.inputs()};
-  ensure_size(packed, run.panels(kOutputPanel) * packed_panel_size(direction));
+  const int64_t panel_size = packed_panel_size<Number>(direction);
+  packed.reserve<Number>(run.panels(kOutputPanel) * panel_size);
   run.context.run(run.panels(kOutputPanel), [&](int64_t g, int64_t) {
     const Range panel = run.panel(kOutputPanel, g);
-    float* to = packed.data() + g * packed_panel_size(direction);
+    Number* to = packed.as<Number>() + g * panel_size;
     pack_winograd_weights(direction.main, panel, inputs, to);
     if (direction.shortcut.weights)
-      pack_winograd_weights(direction.shortcut, panel, inputs,
-                            to + main_positions(direction).end *
-                                     packed_stride(inputs.end, panel.size()));
+      pack_winograd_weights(
+          direction.shortcut, panel, inputs,
+          to + main_positions(direction).end *
+                   packed_stride<Number>(inputs.end, panel.size()));
   });
 }
 
 // Of these, the weights of some outputs, all of one panel.
-PackedWeights packed_of(const LayerRun& run, const float* weights,
-                        Range outputs) {
+template <class Number>
+PackedWeights<Number> packed_of(const LayerRun<Number>& run,
+                                const Number* weights, Range outputs) {
   const int64_t index = outputs.begin / kOutputPanel;
   return {{0, shortcut_positions(run.direction).end},
           {0, run.inputs()},
-          weights + index * packed_panel_size(run.direction) +
+          weights + index * packed_panel_size<Number>(run.direction) +
               outputs.begin % kOutputPanel * run.inputs(),
-          packed_stride(run.inputs(), run.panel(kOutputPanel, index).size())};
+          packed_stride<Number>(run.inputs(),
+                                run.panel(kOutputPanel, index).size())};
 }
 
-void run_image_parallel(const LayerRun& run, const float* weights) {
+template <class Number>
+void run_image_parallel(const LayerRun<Number>& run, const Number* weights) {
+  const KernelContext& context = run.context;
   const int64_t images = run.call.input.images;
   const int64_t per_image = run.image_tiles();
   const int64_t size = images_per_task(per_image);
   const int64_t tasks = part_count(images, size);
   run.reserve_slots(tasks);
-  for (int64_t i = 0; i < run.context.threads; ++i) {
-    run.reserve_transformed(run.context.scratch[i].operand,
-                            kImageParallelTiles);
-    run.reserve_products(run.context.scratch[i].product, kImageParallelTiles,
+  for (int64_t i = 0; i < context.threads; ++i) {
+    run.reserve_transformed(context.scratch[i].operand, kImageParallelTiles);
+    run.reserve_products(context.scratch[i].product, kImageParallelTiles,
                          kOutputPanel);
   }
-  run.context.run(tasks, [&](int64_t task, int64_t worker) {
+  context.run(tasks, [&](int64_t task, int64_t worker) {
     const Range mine = part_of({0, images}, size, task);
     if (run.call.prepare) run.call.prepare(mine);
-    const LayerRun::Epilogues epilogues = run.epilogues_of(task);
-    float* transformed = run.context.scratch[worker].operand.data();
-    float* products = run.context.scratch[worker].product.data();
+    const auto epilogues = run.epilogues_of(task);
+    auto* transformed = context.scratch[worker].operand.as<Number>();
+    float* products = context.scratch[worker].product.data();
     const Range all{mine.begin * per_image, mine.end * per_image};
     for (int64_t i = 0; i < part_count(all.size(), kImageParallelTiles); ++i) {
       const Range tiles = part_of(all, kImageParallelTiles, i);
@@ -268,32 +154,38 @@ void run_image_parallel(const LayerRun& run, const float* weights) {
 // Multiplies for a panel of outputs with weights that are packed on the fly,
 // the convolution's or the shortcut's, for some inputs after the other. The
 // weights for the next inputs are prefetched meanwhile.
-void pack_and_multiply(const LayerRun& run, const WinogradWeights& from,
+template <class Number>
+void pack_and_multiply(const LayerRun<Number>& run, const WinogradWeights& from,
                        Range positions, int64_t tiles, Range panel,
                        const WorkerScratch& scratch) {
-  float* weights = scratch.operand.data();
+  const KernelContext& context = run.context;
+  auto* weights = scratch.operand.as<Number>();
   const Range all{0, run.inputs()};
   for (int64_t i = 0; i < part_count(all.end, kInputsAtOnce); ++i) {
     const Range inputs = part_of(all, kInputsAtOnce, i);
     const Range next = part_of(all, kInputsAtOnce, i + 1);
     pack_winograd_weights(from, panel, inputs, weights);
-    const PackedWeights packed{positions, inputs, weights,
-                               packed_stride(inputs.size(), panel.size())};
+    const PackedWeights<Number> packed{
+        positions, inputs, weights,
+        packed_stride<Number>(inputs.size(), panel.size())};
     for (int64_t p = 0; p < run.product_count(); ++p) {
       prefetch_winograd_weights(from, panel, next, p, run.product_count());
       run.multiply(p, tiles, panel.size(), packed,
-                   run.context.shared_operand->data(), scratch.product.data());
+                   context.shared_operand->as<Number>(),
+                   scratch.product.data());
     }
   }
 }
 
 // `kept`: packed weights; null: they are packed on the fly.
-void multiply_panel(const LayerRun& run, const float* kept, int64_t tiles,
-                    Range panel, const WorkerScratch& scratch) {
+template <class Number>
+void multiply_panel(const LayerRun<Number>& run, const Number* kept,
+                    int64_t tiles, Range panel, const WorkerScratch& scratch) {
+  const KernelContext& context = run.context;
   const Direction& direction = run.direction;
   if (kept)
     return run.multiply_all(tiles, panel.size(), packed_of(run, kept, panel),
-                            run.context.shared_operand->data(),
+                            context.shared_operand->as<Number>(),
                             scratch.product.data());
   pack_and_multiply(run, direction.main, main_positions(direction), tiles,
                     panel, scratch);
@@ -312,7 +204,8 @@ int64_t panel_width(int64_t outputs, int64_t workers) {
 }
 
 // `kept` as in multiply_panel().
-void run_output_parallel(const LayerRun& run, const float* kept) {
+template <class Number>
+void run_output_parallel(const LayerRun<Number>& run, const Number* kept) {
   const KernelContext& context = run.context;
   const int64_t images = run.call.input.images;
   if (run.call.prepare)
@@ -327,17 +220,17 @@ void run_output_parallel(const LayerRun& run, const float* kept) {
   run.reserve_transformed(*context.shared_operand, most);
   for (int64_t i = 0; i < context.threads; ++i) {
     if (!kept)
-      ensure_size(context.scratch[i].operand,
-                  main_positions(run.direction).end *
-                      packed_stride(kInputsAtOnce, width));
+      context.scratch[i].operand.reserve<Number>(
+          main_positions(run.direction).end *
+          packed_stride<Number>(kInputsAtOnce, width));
     run.reserve_products(context.scratch[i].product, most, width);
   }
   for (int64_t i = 0; i < steps; ++i) {
     const Range tiles = part_of(all, most, i);
-    const LayerRun::Epilogues epilogues = run.epilogues_of(i);
+    const auto epilogues = run.epilogues_of(i);
     context.run(channel_blocks_of(run.inputs()), [&](int64_t block, int64_t) {
       run.transform_input(tiles, {block, block + 1},
-                          context.shared_operand->data());
+                          context.shared_operand->as<Number>());
     });
     context.run(run.panels(width), [&](int64_t g, int64_t worker) {
       const Range panel = run.panel(width, g);
@@ -377,6 +270,25 @@ void plan_shortcut(Direction& direction) {
   }
 }
 
+template <class Number>
+void convolve_with(const LayerRun<Number>& run, bool keep_packed) {
+  const KernelContext& context = run.context;
+  const Direction& direction = run.direction;
+  const bool image_parallel = packed_size(direction) <= kCachedWeights;
+  const Number* weights = nullptr;
+  if (keep_packed) {
+    std::call_once(direction.once, [&] { pack_all(run, direction.packed); });
+    weights = direction.packed.as<Number>();
+  } else if (image_parallel) {
+    pack_all(run, *context.packed_weights);
+    weights = context.packed_weights->as<Number>();
+  }
+  if (image_parallel)
+    run_image_parallel(run, weights);
+  else
+    run_output_parallel(run, weights);
+}
+
 // Whether F(4x8,3x3) has fewer products than F(4x4,3x3): not at widths of up
 // to 4, 9 to 12 and 17 to 20, where half of the last wide tile is empty.
 bool f4x8_pays(const ActivationShape& input) {
@@ -389,8 +301,8 @@ bool f4x8_pays(const ActivationShape& input) {
 }  // namespace
 
 WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
-                             bool keep_packed)
-    : keep_packed_(keep_packed && may_keep_packed(shape)) {
+                             bool keep_packed, OperandType operands)
+    : keep_packed_(keep_packed && may_keep_packed(shape)), operands_(operands) {
   const bool strided = shape.stride > 1;
   const auto prepare = [&](Direction& direction, Tiling tiling, bool backward) {
     direction.main = {weights.main, shape.outputs, shape.inputs, tiling,
@@ -405,7 +317,7 @@ WinogradLayer::WinogradLayer(const ConvShape& shape, const Weights& weights,
   prepare(backward_, strided ? Tiling::kStride2Backward : Tiling::kF4x4, true);
   // Whether weights are kept must not change the bits: F(4x8,3x3) is taken
   // with keep_packed off too.
-  if (!strided && may_keep_packed(shape))
+  if (!strided && may_keep_packed(shape) && operands_ == OperandType::kFloat)
     prepare(wide_backward_, Tiling::kF4x8, true);
 }
 
@@ -417,20 +329,10 @@ void WinogradLayer::backward(const ConvCall& call,
 
 void WinogradLayer::convolve(const ConvCall& call, const KernelContext& context,
                              const Direction& direction) const {
-  const LayerRun run{call, context, direction};
-  const bool image_parallel = packed_size(direction) <= kCachedWeights;
-  const float* weights = nullptr;
-  if (keep_packed_) {
-    std::call_once(direction.once, [&] { pack_all(run, direction.packed); });
-    weights = direction.packed.data();
-  } else if (image_parallel) {
-    pack_all(run, *context.packed_weights);
-    weights = context.packed_weights->data();
-  }
-  if (image_parallel)
-    run_image_parallel(run, weights);
-  else
-    run_output_parallel(run, weights);
+  if (operands_ == OperandType::kFloat)
+    return convolve_with<float>({call, context, direction}, keep_packed_);
+  require(multiplies_bfloat16(), "bf16", "needs AVX512-BF16");
+  convolve_with<Bfloat16>({call, context, direction}, keep_packed_);
 }
 
 }  // namespace sotta::engine

@@ -21,15 +21,15 @@ class WinogradLayer {
  public:
   // `weights` [outputs][inputs][3][3], and a shortcut's [outputs][inputs], must
   // outlive the layer. Packed weights take four times the weights' memory in
-  // either direction, those of F(4x8,3x3) seven times, from the first use on.
-  // With `keep_packed` off, and for the widest layers, they are packed anew in
-  // each call.
+  // either direction, those of F(4x8,3x3) seven times, from the first use on;
+  // half of that as bfloat16. With `keep_packed` off, and for the widest
+  // layers, they are packed anew in each call.
   struct Weights {
     const float* main = nullptr;
     const float* shortcut = nullptr;  // with stride 2 alone; may be absent
   };
   WinogradLayer(const ConvShape& shape, const Weights& weights,
-                bool keep_packed);
+                bool keep_packed, OperandType operands = OperandType::kFloat);
 
   void forward(const ConvCall& call, const KernelContext& context) const {
     convolve(call, context, forward_);
@@ -60,8 +60,8 @@ class WinogradLayer {
     WinogradWeights main, shortcut;
     int64_t left_operands = 0;  // a shortcut's included
     std::vector<Product> products;
-    mutable std::once_flag once;  // guards the making of
-    mutable FloatBuffer packed;   // the kept weights
+    mutable std::once_flag once;   // guards the making of
+    mutable ScratchBuffer packed;  // the kept weights
   };
 
  private:
@@ -69,6 +69,7 @@ class WinogradLayer {
                 const Direction& direction) const;
 
   bool keep_packed_;
+  OperandType operands_;
   Direction forward_, backward_;
   Direction wide_backward_;  // F(4x8,3x3); no products: not for this layer
 };

@@ -4,6 +4,8 @@
 #include <hwy/foreach_target.h>
 // clang-format on
 
+#include <type_traits>
+
 #include <hwy/cache_control.h>
 
 #include "engine/cpu/winograd/winograd.h"
@@ -12,10 +14,28 @@
 HWY_BEFORE_NAMESPACE();
 namespace sotta::engine::HWY_NAMESPACE {
 
-// G g G^T of one kernel per lane, [taps][lanes], to positions `stride` apart.
-template <class Transform>
-HWY_INLINE void transform_kernels(const float* kernels, float* to,
-                                  int64_t stride) {
+// Stores the numbers of an input and kLanes outputs. In a block of 16 outputs
+// an input's numbers lie behind those of the input before:
+HWY_INLINE void store_packed(Vec value, int64_t input, float* to) {
+  store(value, to + input * kChannelBlock);
+}
+// in pairs, the even input's in the lower half of 32 bits. This has to be
+// stored first.
+HWY_INLINE void store_packed(Vec value, int64_t input, Bfloat16* to) {
+  const BitsTag d;
+  auto* pairs = reinterpret_cast<uint32_t*>(to + input / 2 * 2 * kChannelBlock);
+  const auto rounded = round_to_bfloat16(value);
+  hn::Store(input % 2 == 0 ? hn::ShiftRight<16>(rounded)
+                           : hn::Or(hn::Load(d, pairs),
+                                    hn::And(rounded, hn::Set(d, 0xFFFF0000))),
+            d, pairs);
+}
+
+// G g G^T of one input's kernels, one per lane, [taps][lanes], to positions
+// `stride` apart.
+template <class Transform, class Number>
+HWY_INLINE void transform_kernels(const float* kernels, int64_t input,
+                                  Number* to, int64_t stride) {
   using Vertical = typename Transform::Vertical;
   using Horizontal = typename Transform::Horizontal;
   constexpr int kTaps = Vertical::kTaps;
@@ -39,7 +59,7 @@ HWY_INLINE void transform_kernels(const float* kernels, float* to,
     Horizontal::kernel_transform(half[i], out);
     SOTTA_UNROLL
     for (int j = 0; j < kColumns; ++j)
-      store(out[j], to + (kColumns * i + j) * stride);
+      store_packed(out[j], input, to + (kColumns * i + j) * stride);
   }
 }
 
@@ -122,35 +142,48 @@ HWY_INLINE void transpose_kernels(const WinogradWeights& from, int64_t output,
   }
 }
 
-// packed[position][output / 16][input][output % 16], kLanes outputs at a time.
-template <class Transform>
+// packed[position][output / 16][input][output % 16], or of pairs of inputs,
+// kLanes outputs at a time.
+template <class Transform, class Number>
 void pack_panel(const WinogradWeights& from, Range panel, Range inputs,
-                float* packed) {
+                Number* packed) {
+  constexpr int64_t kTogether = std::is_same_v<Number, Bfloat16> ? 2 : 1;
   constexpr int64_t kTaps =
       Transform::Vertical::kTaps * Transform::Horizontal::kTaps;
   HWY_ALIGN float kernels[kKernelsAtOnce * kTaps * kLanes];
-  const int64_t stride = packed_stride(inputs.size(), panel.size());
+  const int64_t stride = packed_stride<Number>(inputs.size(), panel.size());
   for (int64_t first = inputs.begin; first < inputs.end;
        first += kKernelsAtOnce) {
     const Range some{first, HWY_MIN(first + kKernelsAtOnce, inputs.end)};
     for (int64_t o = 0; o < panel.size(); o += kLanes) {
       transpose_kernels<Transform>(from, panel.begin + o, some, kernels);
-      float* to = packed +
-                  (o / kChannelBlock * inputs.size() + first - inputs.begin) *
-                      kChannelBlock +
-                  o % kChannelBlock;
+      Number* to = packed +
+                   (o / kChannelBlock * inputs.size() + first - inputs.begin) *
+                       kChannelBlock +
+                   o % kChannelBlock * kTogether;
       for (int64_t i = 0; i < some.size(); ++i)
-        transform_kernels<Transform>(kernels + i * kTaps * kLanes,
-                                     to + i * kChannelBlock, stride);
+        transform_kernels<Transform>(kernels + i * kTaps * kLanes, i, to,
+                                     stride);
     }
   }
 }
 
-void pack_weights(const WinogradWeights& from, Range panel, Range inputs,
-                  float* packed) {
+template <class Number>
+HWY_INLINE void pack(const WinogradWeights& from, Range panel, Range inputs,
+                     Number* packed) {
   with_transform(from.tiling, [&](auto transform) HWY_ATTR {
     pack_panel<decltype(transform)>(from, panel, inputs, packed);
   });
+}
+
+void pack_floats(const WinogradWeights& from, Range panel, Range inputs,
+                 float* packed) {
+  pack(from, panel, inputs, packed);
+}
+
+void pack_bfloat16(const WinogradWeights& from, Range panel, Range inputs,
+                   Bfloat16* packed) {
+  pack(from, panel, inputs, packed);
 }
 
 }  // namespace sotta::engine::HWY_NAMESPACE
@@ -159,11 +192,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace sotta::engine {
 
-HWY_EXPORT(pack_weights);
+HWY_EXPORT(pack_floats);
+HWY_EXPORT(pack_bfloat16);
 
 void pack_winograd_weights(const WinogradWeights& weights, Range panel,
                            Range inputs, float* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_weights)(weights, panel, inputs, packed);
+  HWY_DYNAMIC_DISPATCH(pack_floats)(weights, panel, inputs, packed);
+}
+
+void pack_winograd_weights(const WinogradWeights& weights, Range panel,
+                           Range inputs, Bfloat16* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_bfloat16)(weights, panel, inputs, packed);
 }
 
 void prefetch_winograd_weights(const WinogradWeights& weights, Range panel,

@@ -82,7 +82,10 @@ inline void add_device_flags(CLI::App& command, std::string& device,
 }
 
 inline void add_precision_flag(CLI::App& command, std::string& precision) {
-  command.add_option("--precision", precision, "fp32, tf32 or bf16")
+  command
+      .add_option("--precision", precision,
+                  "fp32, tf32 (GPUs) or bf16 (GPUs; a CPU gains "
+                  "with AVX512-BF16)")
       ->capture_default_str();
 }
 

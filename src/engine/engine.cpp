@@ -14,8 +14,10 @@ namespace {
 [[noreturn]] void fail_fused(const Classifier& model) {
   const Precision precision = model.device_settings().precision;
   fail(ErrorKind::kUnsupported, "fused engine",
-       precision != Precision::kFloat32
-           ? std::string("computes in fp32, got ") + to_text(precision)
+       precision == Precision::kTf32 ? "computes in fp32 or bf16, got tf32"
+       : precision == Precision::kBfloat16 &&
+               engine::fused_engines(precision).empty()
+           ? "computes bf16 on processors with AVX512-BF16 alone"
        : engine::fused_engines().empty()
            ? "needs a build with Highway and a processor with AVX2, AVX-512 "
              "or NEON"
@@ -37,7 +39,9 @@ namespace {
 
 std::vector<std::string> available_engines() {
   std::vector<std::string> names = {"libtorch", "torchscript", "exported"};
-  for (const auto& engines : {engine::fused_engines(), engine::cuda_engines()})
+  for (const auto& engines :
+       {engine::fused_engines(Precision::kFloat32),
+        engine::fused_engines(Precision::kBfloat16), engine::cuda_engines()})
     names.insert(names.end(), engines.begin(), engines.end());
   return names;
 }

@@ -39,8 +39,9 @@ inline WideResNetSpec wide_spec_of(const std::string& name, int64_t channels) {
 }
 
 // A network whose norm layers all do something; LibTorch runs it.
-inline std::unique_ptr<Classifier> make_model(const std::string& name,
-                                              int64_t channels = 3) {
+inline std::unique_ptr<Classifier> make_model(
+    const std::string& name, int64_t channels = 3,
+    Precision precision = Precision::kFloat32) {
   const bool wide = name.rfind("wide", 0) == 0;
   const ResNetSpec spec = wide ? ResNetSpec() : spec_of(name, channels);
   const WideResNetSpec wide_spec =
@@ -57,8 +58,10 @@ inline std::unique_ptr<Classifier> make_model(const std::string& name,
   Normalisation normalisation;
   normalisation.mean.assign(static_cast<size_t>(channels), 0.5);
   normalisation.std.assign(static_cast<size_t>(channels), 0.25);
-  return wide ? make_wide_resnet(wide_spec, state, normalisation)
-              : make_resnet(spec, state, normalisation);
+  DeviceSettings settings;
+  settings.precision = precision;
+  return wide ? make_wide_resnet(wide_spec, state, normalisation, settings)
+              : make_resnet(spec, state, normalisation, settings);
 }
 
 inline at::Tensor make_images(int64_t count, int64_t height, int64_t width,

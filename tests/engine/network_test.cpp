@@ -73,7 +73,7 @@ TEST(NetworkLayout, OtherNetworksAreNotCovered) {
 
 TEST(Network, WorkspacesFollowTheImagesSize) {
   const auto model = make_model("resnet8");
-  const Network network(*read_layout(*model), model->norm_layers(), false);
+  const Network network(*read_layout(*model), model->norm_layers(), {});
   const auto space = network.make_workspace(2, 13, 10);
   EXPECT_EQ(space->pre_norm_shapes.front().height, 13);
   EXPECT_EQ(space->pre_norm_shapes.back().channels, 64);
@@ -88,7 +88,8 @@ class SecondPass
   SecondPass()
       : model_(make_model(std::get<0>(GetParam()))),
         layout_(*read_layout(*model_)),
-        network_(layout_, model_->norm_layers(), std::get<1>(GetParam())),
+        network_(layout_, model_->norm_layers(),
+                 NetworkOptions{std::get<1>(GetParam())}),
         space_(network_.make_workspace(2, 32, 32)),
         images_(make_images(2, 32, 32)),
         affine_(model_->source().affine.clone()),
@@ -158,7 +159,7 @@ TEST(Network, LowMemoryTakesTwoThirdsOfTheActivations) {
   const auto model = make_model("resnet18");
   const auto numbers = [&](bool low_memory) {
     const Network network(*read_layout(*model), model->norm_layers(),
-                          low_memory);
+                          NetworkOptions{low_memory});
     return network.make_workspace(1, 32, 32)->memory.size();
   };
   EXPECT_LT(3 * numbers(true), 2 * numbers(false));

@@ -11,8 +11,8 @@ namespace sotta {
 // What runs a network. Methods do not notice which it is.
 struct EngineOptions {
   // "libtorch": LibTorch, the reference.
-  // "fused":    own kernels on the CPU for residual networks in fp32; see
-  //             docs/engine.md.
+  // "fused":    own kernels on the CPU for residual networks in fp32, and in
+  //             bf16 with AVX512-BF16; see docs/engine.md.
   // "cuda":     own kernels on a GPU for residual networks in tf32 and bf16;
   //             see docs/gpu.md.
   // "auto":     fused or cuda where it covers the network, else LibTorch.
@@ -33,8 +33,8 @@ struct EngineOptions {
 // this machine: "libtorch", "torchscript" and "exported" (LibTorch with the
 // network of a TorchScript or a .pt2 file), the fused engine's by vector
 // instructions, best first: "fused-avx3" (AVX-512), "fused-avx2" or
-// "fused-neon", of which "fused" takes the best, and "cuda-sm90" by the GPUs'
-// compute capability.
+// "fused-neon", of which "fused" takes the best, "fused-avx3-bf16" with the
+// precision bf16, and "cuda-sm90" by the GPUs' compute capability.
 std::vector<std::string> available_engines();
 
 // The same classifier, run by the engine asked for. The fused engine leaves to

@@ -8,12 +8,28 @@
 #include "engine/cpu/network/network_function.h"
 #include "engine/cpu/network/network_layout.h"
 #include "engine/cpu/simd_target.h"
+#include "engine/cpu/winograd/winograd.h"
 #include "engine/fused.h"
 #include "engine/wrapped_classifier.h"
 #include "models/pixel_input.h"
 
 namespace sotta::engine {
 namespace {
+
+OperandType operand_type(Precision precision) {
+  return precision == Precision::kBfloat16 ? OperandType::kBfloat16
+                                           : OperandType::kFloat;
+}
+
+// "fused-avx3", "fused-avx3-bf16".
+std::string name_of(const std::string& target, Precision precision) {
+  std::string name = "fused-";
+  for (const char letter : target)
+    name += letter >= 'A' && letter <= 'Z'
+                ? static_cast<char>(letter - 'A' + 'a')
+                : letter;
+  return precision == Precision::kBfloat16 ? name + "-bf16" : name;
+}
 
 // Tensors made for inference alone count no versions.
 int64_t version_of(const at::Tensor& tensor) {
@@ -27,8 +43,10 @@ class FusedClassifier : public WrappedClassifier {
   FusedClassifier(std::unique_ptr<Classifier> reference,
                   const NetworkLayout& layout, bool low_memory)
       : WrappedClassifier(std::move(reference)),
-        network_(std::make_shared<RunnableNetwork>(layout, norm_layers(),
-                                                   low_memory)),
+        network_(std::make_shared<RunnableNetwork>(
+            layout, norm_layers(),
+            NetworkOptions{low_memory,
+                           operand_type(device_settings().precision)})),
         body_version_(version_of(source().body)),
         input_(normalisation(), source().body) {}
 
@@ -78,7 +96,9 @@ class FusedClassifier : public WrappedClassifier {
            lane.images.size(0) < kFewImages;
   }
 
-  std::string engine() const override { return fused_engines().front(); }
+  std::string engine() const override {
+    return name_of(simd_targets().front(), device_settings().precision);
+  }
 
  private:
   // Other images are LibTorch's classifier's to refuse.
@@ -137,16 +157,13 @@ class FusedClassifier : public WrappedClassifier {
 
 }  // namespace
 
-std::vector<std::string> fused_engines() {
+std::vector<std::string> fused_engines(Precision precision) {
   std::vector<std::string> names;
-  for (const std::string& target : simd_targets()) {
-    std::string name = "fused-";
-    for (const char letter : target)
-      name += letter >= 'A' && letter <= 'Z'
-                  ? static_cast<char>(letter - 'A' + 'a')
-                  : letter;
-    names.push_back(name);
-  }
+  if (precision == Precision::kFloat32)
+    for (const std::string& target : simd_targets())
+      names.push_back(name_of(target, precision));
+  if (precision == Precision::kBfloat16 && multiplies_bfloat16())
+    names.push_back(name_of(simd_targets().front(), precision));
   return names;
 }
 
@@ -155,7 +172,8 @@ bool is_fused(const Classifier& model) {
 }
 
 bool is_fusible(const Classifier& model) {
-  return !fused_engines().empty() && read_layout(model).has_value();
+  return !fused_engines(model.device_settings().precision).empty() &&
+         read_layout(model).has_value();
 }
 
 std::unique_ptr<Classifier> make_fused(std::unique_ptr<Classifier> model,

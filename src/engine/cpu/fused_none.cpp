@@ -4,7 +4,7 @@
 
 namespace sotta::engine {
 
-std::vector<std::string> fused_engines() {
+std::vector<std::string> fused_engines(Precision) {
   return {};
 }
 

@@ -24,20 +24,22 @@ bool can_fuse_shortcut(const ConvNormLayout& shortcut,
 }  // namespace
 
 Network::Conv Network::make_conv(const ConvNormLayout& layout,
-                                 const float* fused_shortcut, bool low_memory) {
+                                 const float* fused_shortcut,
+                                 const NetworkOptions& options) {
   Conv conv{layout.shape, layout.norm, nullptr, nullptr};
   if (layout.shape.kernel == 3)
     conv.winograd = std::make_unique<WinogradLayer>(
         layout.shape,
         WinogradLayer::Weights{weights_of(layout), fused_shortcut},
-        !low_memory);
+        !options.low_memory, options.operands);
   else
     conv.direct =
         std::make_unique<DirectLayer>(layout.shape, weights_of(layout));
   return conv;
 }
 
-Network::Block Network::make_block(const BlockLayout& layout, bool low_memory) {
+Network::Block Network::make_block(const BlockLayout& layout,
+                                   const NetworkOptions& options) {
   Block block;
   const float* fused_shortcut = nullptr;
   if (layout.shortcut) {
@@ -46,24 +48,24 @@ Network::Block Network::make_block(const BlockLayout& layout, bool low_memory) {
       fused_shortcut = weights_of(shortcut);
       block.shortcut = Conv{shortcut.shape, shortcut.norm, nullptr, nullptr};
     } else {
-      block.shortcut = make_conv(shortcut, nullptr, low_memory);
+      block.shortcut = make_conv(shortcut, nullptr, options);
     }
   }
   for (const ConvNormLayout& conv : layout.path) {
-    block.path.push_back(make_conv(conv, fused_shortcut, low_memory));
+    block.path.push_back(make_conv(conv, fused_shortcut, options));
     fused_shortcut = nullptr;
   }
   return block;
 }
 
 Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
-                 bool low_memory)
+                 const NetworkOptions& options)
     : norms_(std::move(norms)),
       channels_(layout.stem.shape.inputs),
       features_(layout.features()),
       stem_{layout.stem.shape, layout.stem.norm, nullptr, nullptr},
       max_pools_(layout.has_max_pool),
-      low_memory_(low_memory),
+      low_memory_(options.low_memory),
       pre_activation_(layout.pre_activation),
       pool_(std::make_unique<WorkerPool>()) {
   const float* stem = weights_of(layout.stem);
@@ -72,7 +74,7 @@ Network::Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
   else
     stride1_stem_ = std::make_unique<StemLayer>(layout.stem.shape, stem);
   for (const BlockLayout& block : layout.blocks)
-    blocks_.push_back(make_block(block, low_memory));
+    blocks_.push_back(make_block(block, options));
 }
 
 std::unique_ptr<Workspace> Network::make_workspace(int64_t images,

@@ -38,6 +38,11 @@ struct NetworkGradients {
   float* images = nullptr;  // may be absent
 };
 
+struct NetworkOptions {
+  bool low_memory = false;
+  OperandType operands = OperandType::kFloat;  // of 3x3 convolutions
+};
+
 // A residual network with frozen convolutions, from normalised images to
 // features: stem, [max-pooling], blocks, average pooling.
 //
@@ -61,7 +66,7 @@ struct NetworkGradients {
 class Network {
  public:
   Network(const NetworkLayout& layout, std::vector<NormLayer> norms,
-          bool low_memory);
+          const NetworkOptions& options);
 
   std::unique_ptr<Workspace> make_workspace(int64_t images, int64_t height,
                                             int64_t width) const;
@@ -109,8 +114,10 @@ class Network {
   class PreActivationBackward;
 
   static Conv make_conv(const ConvNormLayout& layout,
-                        const float* fused_shortcut, bool low_memory);
-  static Block make_block(const BlockLayout& layout, bool low_memory);
+                        const float* fused_shortcut,
+                        const NetworkOptions& options);
+  static Block make_block(const BlockLayout& layout,
+                          const NetworkOptions& options);
 
   // The same of networks with pre-activation.
   void infer_pre_activation(const NetworkInput& input, int64_t threads,

@@ -16,8 +16,8 @@ namespace sotta::engine {
 // A network, the layout that holds its weights, and the idle workspaces.
 struct RunnableNetwork {
   RunnableNetwork(const NetworkLayout& its_layout, std::vector<NormLayer> norms,
-                  bool low_memory)
-      : layout(its_layout), network(layout, std::move(norms), low_memory) {}
+                  const NetworkOptions& options)
+      : layout(its_layout), network(layout, std::move(norms), options) {}
 
   NetworkLayout layout;
   Network network;

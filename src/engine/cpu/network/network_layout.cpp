@@ -101,8 +101,7 @@ NetworkLayout read_wide_resnet(const Classifier& model,
 
 std::optional<NetworkLayout> read_layout(const Classifier& model) {
   const ModelState& source = model.source();
-  if (!source.body.is_cpu() || source.body.scalar_type() != at::kFloat ||
-      model.device_settings().precision != Precision::kFloat32)
+  if (!source.body.is_cpu() || source.body.scalar_type() != at::kFloat)
     return std::nullopt;
   if (const WideResNetPlan* plan = wide_resnet_plan(model))
     return covered(*plan)

@@ -21,7 +21,7 @@
 //
 //   packed  [panels][positions][panel / 16][inputs][16]
 //
-// `Number` is the type of the operands, float or Bfloat16.
+// of bfloat16 [panels][positions][panel / 16][inputs / 2][16][2].
 #include "engine/cpu/winograd/winograd_layer.h"
 
 #include <algorithm>

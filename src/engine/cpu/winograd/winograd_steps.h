@@ -26,7 +26,8 @@ struct PackedWeights {
   int64_t stride = 0;
 };
 
-// One call of a layer: its sizes, and the steps for some tiles.
+// One call of a layer: its sizes, and the steps for some tiles. Operands of the
+// multiplication are of type Number, float or Bfloat16.
 template <class Number>
 struct LayerRun {
   const ConvCall& call;

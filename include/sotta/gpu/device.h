@@ -14,7 +14,8 @@ enum class Precision {
   kFloat32,   // "fp32"
   kTf32,      // "tf32": a GPU rounds their factors to 10 bits
   kBfloat16,  // "bf16": of convolutions, what comes in and goes out has 7 bits;
-              // other products as with tf32
+              // other products as with tf32. The fused engine rounds only the
+              // operands of 3x3 convolutions' products (docs/engine.md)
 };
 
 // Throws Error(kInvalid) for another text.

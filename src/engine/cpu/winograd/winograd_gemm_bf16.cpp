@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "sotta/core/error.h"
+
 #include "engine/cpu/micro_kernel-inl.h"
 #include "engine/cpu/winograd/winograd.h"
 
@@ -92,7 +94,7 @@ bool has_instructions() {
 
 void multiply_bfloat16(const WinogradGemm&, const Bfloat16*, const Bfloat16*,
                        float*) {
-  HWY_ABORT("no instructions for bfloat16");
+  fail(ErrorKind::kUnsupported, "bf16", "needs AVX512-BF16");
 }
 #endif
 

@@ -79,7 +79,7 @@ constexpr TileStep output_step(Tiling tiling) {
 // twice as fast and sum up in float (AVX512-BF16). Their instruction adds two
 // products at a time to a sum, so two inputs of an output lie side by side:
 //
-//   left   [position][tiles][inputs]                            as floats do
+//   left   [position][tiles][inputs]
 //   right  [position][outputs/16][inputs/2][16][2]
 //
 // Everything else stays float. Relative errors are then 1 % of a layer's

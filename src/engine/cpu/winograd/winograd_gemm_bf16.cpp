@@ -21,12 +21,12 @@ namespace sotta::engine::HWY_NAMESPACE {
 // The register tile of winograd_gemm.cpp, two inputs at a time: a row's pair is
 // broadcast to all lanes, each of which adds two products to its sum.
 //
-//                  B [blocks][K/2][16][2]
-//                   k/2  | b[k][0] b[k+1][0] | b[k][1] b[k+1][1] | ..   C
-//                   vectors
-//   A, R rows            ------------------------------------------
-//   row 0: a[0][k], a[0][k+1]  ->  | s00 | s01 | ..     += a[k] b[k] +
-//                                                          a[k+1] b[k+1]
+//                               B [blocks][K/2][16][2]
+//                               k, k+1  |  v0 |  v1 |  v2 |  v3 |
+//   A, R rows                           -------------------------
+//   row 0: a[0][k], a[0][k+1]  ->       | s00 | s01 | s02 | s03 |
+//
+//   lane o of a sum += a[k] b[k][o] + a[k+1] b[k+1][o]
 struct Bfloat16Tile {
   // Not inlined: the loop over register tiles has Highway's instructions alone.
   template <int R, int C>

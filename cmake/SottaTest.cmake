@@ -3,11 +3,12 @@ if(SOTTA_DEVELOPER AND NOT GTest_FOUND)
   message(STATUS "GoogleTest not found: the C++ tests are left out")
 endif()
 
-# Where the tests find tests/golden.
+# Where the tests find tests/golden, and what they read it with.
 if(SOTTA_DEVELOPER AND GTest_FOUND)
   configure_file("${PROJECT_SOURCE_DIR}/tests/support/golden_dir.cpp.in" "${PROJECT_BINARY_DIR}/golden_dir.cpp" @ONLY)
   add_library(sotta_golden_dir STATIC "${PROJECT_BINARY_DIR}/golden_dir.cpp")
   target_include_directories(sotta_golden_dir PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(sotta_golden_dir INTERFACE nlohmann_json::nlohmann_json)
 endif()
 
 # sotta_add_tests(<module> [LABELS ...] [LINK <modules...>]): every

@@ -41,9 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!read_until(parser, bytes, [&] { return parser.is_header_done(); }))
       return 0;
     sotta::RequestHeaders headers;
-    for (const auto& field : parser.get())
-      sotta::add_header(headers, field.name_string(), field.value());
     try {
+      for (const auto& field : parser.get())
+        sotta::add_header(headers, field.name_string(), field.value());
       sotta::check_framing(headers, parser.get().version() >= 11);
       parser.eager(true);
       if (!read_until(parser, bytes, [&] { return parser.is_done(); }))

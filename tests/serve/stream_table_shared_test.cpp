@@ -1,3 +1,5 @@
+#include <string>
+
 #include "sotta/core/log.h"
 
 #include "serve/request_error.h"
@@ -49,8 +51,12 @@ TEST_F(SharedStreamTable, AStreamOfAnotherMethodStaysInTroubleAndIsToldOnce) {
   EXPECT_EQ(said, 1);
   EXPECT_EQ(after.census().in_trouble, 1);
 
+  // As another server removes it; this one's lease may not have been given back
+  // yet.
+  const std::string key = redis_key("m", "a");
   RedisClient(redis->address())
-      .run(RedisCommand{"DEL", redis_key("m", "a") + ":stream"});
+      .run(RedisCommand{"DEL", key + ":lease", key + ":stream",
+                        key + ":snapshots"});
   testing::expect_refusal(HttpStatus::kNotFound, "a",
                           [&] { after.use("a", false, [](ServedStream&) {}); });
   EXPECT_EQ(after.census().in_trouble, 0) << "it is gone";

@@ -172,9 +172,10 @@ class Bench:
             self.peers.pop(name, None)
 
     def start_engine(self, name, cores):
-        program = f"{self.options.programs}/engine_worker"
+        engine, *words = name.split()  # which win over the task's, as precision=bf16
+        command = [f"{self.options.programs}/engine_worker", engine, *self.task(), *words]
         worker = self.start(
-            name, lambda: Worker(name, [program, *name.split(), *self.task()], self.options.limit, cores),
+            name, lambda: Worker(name, command, self.options.limit, cores),
             self.run_pieces)
         if worker:
             print(f"{name}: {worker.says}", flush=True)
